@@ -1,0 +1,3 @@
+"""Reader of the Codex session store."""
+
+from __future__ import annotations

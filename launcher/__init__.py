@@ -1,0 +1,3 @@
+"""Command line, run state machine, child process, briefing, one launch adapter per harness."""
+
+from __future__ import annotations

@@ -1,0 +1,183 @@
+"""What a launch adapter is: the contract between the run and one harness's command line.
+
+An adapter knows argv, environment, context channel and live-process probes of its harness and
+nothing of the ledger. It never writes to a user's file; all that it needs on disk goes into the
+run's folder, as bytes it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+
+class Form(StrEnum):
+    """What a native argument list asks for."""
+
+    INTERACTIVE = "interactive"
+    ONE_SHOT = "one_shot"
+    UTILITY = "utility"
+    """`--help`, `--version`, login, mcp, …: passed straight through, nothing recorded."""
+
+
+class Select(StrEnum):
+    """How a native argument list chooses a session by itself."""
+
+    NONE = "none"
+    CREATE = "create"
+    """A new session under an id that the user gave."""
+    RESUME = "resume"
+    FORK = "fork"
+    PICK = "pick"
+    """The harness will choose: picker, `--last`, `--continue`, a name. Known only afterwards."""
+    DETACHED = "detached"
+    """The user asked for a session that leaves no trace: nothing can be imported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """Native arguments, understood by a small table; `args` is what the user typed, in order."""
+
+    form: Form
+    args: tuple[str, ...]
+    select: Select = Select.NONE
+    native_id: str | None = None
+    """Session named by the user, for CREATE, RESUME and FORK."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What the adapter noticed and needs again in `plan` (positions, settings, reasons)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """An executable that was found and asked for its version."""
+
+    path: Path
+    """Native binary, after resolving the package's own shim."""
+    version: str | None
+    features: frozenset[str] = frozenset()
+    """Adapter's own names: no_daemon, hooks, …"""
+    problems: tuple[str, ...] = ()
+    """Sentences for the person: too old, never verified, …"""
+
+
+class Readiness(StrEnum):
+    """Whether a linked session can be resumed right now."""
+
+    READY = "ready"
+    MISSING = "missing"
+    ARCHIVED = "archived"
+    BUSY = "busy"
+    """Locked or open in another process; `detail` names it."""
+    UNREADABLE = "unreadable"
+    REFUSED = "refused"
+    """The harness would refuse it (other provider, needed directory gone); `detail` says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """Answer of `preflight`."""
+
+    readiness: Readiness
+    detail: str | None = None
+    """One sentence: who holds it, why not, what to do."""
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """How context reaches the harness's model in this run, on this call."""
+
+    name: str
+    """hook, instructions, system_prompt, mcp, none"""
+    capacity: int
+    """Most UTF-8 bytes that surely arrive whole (adapters state stricter native units in bytes)."""
+    proof: bool
+    """Whether the text is found again in the native store when it was delivered."""
+    why: str | None = None
+    """Why it is not the preferred channel: "hooks are switched off in …"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """Everything an adapter may use to build a launch."""
+
+    invocation: Invocation
+    program: Program
+    entry_args: tuple[str, ...]
+    """Default arguments of the harness entry (from the user's configuration)."""
+    env: Mapping[str, str]
+    """The child's environment before the adapter's changes."""
+    cwd: Path
+    """The person's directory; the child starts there."""
+    home: Path
+    """Store home."""
+    run_dir: Path
+    """Private folder of the run; absolute."""
+    hook_command: tuple[str, ...]
+    """argv of our hook (isolated interpreter, script in run_dir); quote it for the harness."""
+    resume: str | None
+    """Native session to resume, None: create a new one."""
+    resume_path: Path | None
+    """Its file, when known."""
+    resume_cwd: str | None
+    """Directory it was last used in."""
+    yolo: bool
+    briefing: bool
+    """False: no context channel at all, but the event hook stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A launch, ready for exec."""
+
+    argv: tuple[str, ...]
+    env_set: Mapping[str, str]
+    env_remove: tuple[str, ...]
+    files: Mapping[str, bytes]
+    """Files to create 0600 below run_dir before the start, by relative path."""
+    native_id: str | None
+    """Session id that will be used, when it is known before the start."""
+    channel: Channel
+    notices: tuple[str, ...] = ()
+    """Sentences for the start line: what differs from what the person may expect."""
+
+
+class Adapter(Protocol):
+    """Launch side of one harness."""
+
+    name: str
+    aliases: tuple[str, ...]
+    title: str
+    """For people: "Codex", "Claude Code"."""
+    program_names: tuple[str, ...]
+    """Executable names on PATH, best first."""
+    verified: tuple[str, ...]
+    """Versions driven for real by the suite."""
+    install_hint: str
+    """One sentence: how a person gets it."""
+    hook_dialect: str
+    """What our hook prints: "codex" or "claude"."""
+
+    def classify(self, args: Sequence[str]) -> Invocation:
+        """Understand native arguments; never raises, an unknown option is left alone."""
+
+    def inspect(self, path: Path, env: Mapping[str, str]) -> Program:
+        """Resolve a shim to the native binary and ask for the version.
+
+        Bounded to 5 s; the caller caches the answer by path, size and mtime.
+        """
+
+    def channel(self, request: LaunchRequest) -> Channel:
+        """Return the context channel this launch will have; reads settings, changes nothing."""
+
+    def preflight(self, home: Path, native_id: str, path: Path | None, cwd: Path) -> Preflight:
+        """Check a session in its native store and its live processes, without touching them."""
+
+    def plan(self, request: LaunchRequest, channel: Channel) -> Launch:
+        """Build argv, environment and files. The user's own arguments keep their order."""
+
+    def capabilities(self, program: Program | None) -> Mapping[str, str]:
+        """Return what works, for `harnesses` and `doctor`: chosen id, resume, context, proof, …"""

@@ -1,0 +1,3 @@
+"""The append-only record of visible events, and everything that is stored beside it."""
+
+from __future__ import annotations
