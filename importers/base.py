@@ -302,6 +302,13 @@ class NodeIndex(Protocol):
     def put(self, node: Node) -> None:
         """Add or replace a node; written in the transaction of the batch that is yielded next."""
 
+    def clear(self) -> None:
+        """Say that the read starts over: call it before the first record of a re-scan.
+
+        Nodes and record numbers known so far are not valid any more; the re-scan sets them anew.
+        A reader without a tree calls it too.
+        """
+
 
 # --- the importer -------------------------------------------------------------------------------
 

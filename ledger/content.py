@@ -1,0 +1,77 @@
+"""How the content of an event is stored, digested and chained: the one place that knows.
+
+Canonical content is a JSON array `[text, tool, tool_input, exit_code]` (UTF-8, no spaces, not
+escaped to ASCII); `tool_input` is the stored JSON text. The digest of an event is
+sha256(salt || canonical content as stored), the chain value sha256(previous chain value || seq as
+8 bytes big-endian || event id || digest). Changing any of this needs a new chain version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from typing import Final
+
+INLINE: Final = 16 * 1024
+"""Bytes of text that are stored as they are; longer text is compressed."""
+LARGEST: Final = 4 * 1024 * 1024
+"""Bytes of text that are stored at all; of longer text a stub is."""
+STUB_HEAD: Final = 2048
+"""Bytes of the beginning that a stub keeps, and as many of the end."""
+CHAIN_START: Final = bytes(32)
+"""Chain value before the first event of a workstream."""
+
+PLAIN: Final = 0
+ZLIB: Final = 1
+
+_encode_string = json.encoder.encode_basestring
+
+
+def canonical(text: str, tool: str | None, tool_input: str | None, exit_code: int | None) -> bytes:
+    """Return the canonical bytes of an event's content; lone surrogates are kept as they are."""
+    parts = (
+        _encode_string(text),
+        "null" if tool is None else _encode_string(tool),
+        "null" if tool_input is None else _encode_string(tool_input),
+        "null" if exit_code is None else str(exit_code),
+    )
+    return ("[" + ",".join(parts) + "]").encode("utf-8", "surrogatepass")
+
+
+def digest(salt: bytes, content: bytes) -> bytes:
+    """Return the content digest of canonical bytes."""
+    return hashlib.sha256(salt + content).digest()
+
+
+def link(previous: bytes, seq: int, event_id: str, content_digest: bytes) -> bytes:
+    """Return the chain value of an event from the one before it."""
+    return hashlib.sha256(
+        previous + seq.to_bytes(8, "big") + event_id.encode() + content_digest
+    ).digest()
+
+
+def encode_body(raw: bytes) -> tuple[int, bytes]:
+    """Return (codec, data) for the stored UTF-8 text."""
+    if len(raw) <= INLINE:
+        return PLAIN, raw
+    return ZLIB, zlib.compress(raw, 1)
+
+
+def decode_body(codec: int, data: bytes) -> str:
+    """Return the stored text. Raises ValueError when the data does not fit the codec."""
+    if codec == PLAIN:
+        return data.decode("utf-8")
+    if codec == ZLIB:
+        try:
+            return zlib.decompress(data).decode("utf-8")
+        except zlib.error as error:
+            raise ValueError(f"compressed text is damaged: {error}") from error
+    raise ValueError(f"unknown codec {codec}")
+
+
+def stub(raw: bytes) -> bytes:
+    """Return what is kept of a text longer than LARGEST: head, a line that says so, tail."""
+    head = raw[:STUB_HEAD].decode("utf-8", "ignore")
+    tail = raw[-STUB_HEAD:].decode("utf-8", "ignore")
+    return f"{head}\n[… {len(raw)} bytes, too long to keep whole …]\n{tail}".encode()
