@@ -93,9 +93,7 @@ class LazyGroup(click.Group):
     epilog="Options of `run` come before the harness name; all that follows is the harness's own.",
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks and lower-level detail.")
-@click.version_option(
-    None, "--version", package_name="workstream", message="workstream %(version)s"
-)
+@click.version_option(VERSION, "--version", message="workstream %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, *, debug: bool) -> None:
     """Start coding agents on a named line of work and carry the work from one to the next."""

@@ -1,4 +1,4 @@
-"""Configuration: flag > `WORKSTREAM_*` > user file > `.workstream.toml` in the repository > default.
+"""Configuration: flag > `WORKSTREAM_*` > user file > repository's `.workstream.toml` > default.
 
 The invariant this module protects: a repository file can never name a program, an environment, an
 argument, a store home or a trust option; such keys are ignored there, with a warning. A wrong
