@@ -1,0 +1,231 @@
+"""Values given to a secret's name: env files, code, JSON, YAML, query strings, flags, XML.
+
+The text is read as bytes.  Patterns start with a literal word and run over an ASCII-lowercased
+copy, whose offsets are those of the text, so each is a fast scan that stops only at the word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ledger.redaction.values import Site, is_placeholder, is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_QUOTED_WINDOW: Final = 16 * 1024
+"""How far a closing quote is looked for, in bytes."""
+
+_SUFFIX: Final = (
+    rb"(?:[_-]?(?:value|base64|b64|prod|production|dev|test|staging|live|old|new|raw|[0-9]{1,3}))?"
+)
+_AFTER_NAME: Final = (
+    _SUFFIX + rb"(?P<close>\\{0,7}[\"'`])?\]?"
+    rb"(?P<op>[ \t]{0,8}"
+    rb"(?::[ \t]{0,4}&?(?:str|string|secretstr)(?:[ \t]{0,4}\|[ \t]{0,4}none)?[ \t]{0,4}=(?!=)"
+    rb"|=>|:=|=(?![=~>])|:(?![:/=]))"
+    rb"[ \t]{0,16})"
+    rb"(?:[bruf]{1,2}(?=[\"']))?(?P<open>\\{0,7}[\"'`])?"
+)
+
+
+class _Name(NamedTuple):
+    gate: bytes
+    pattern: re.Pattern[bytes]
+    kind: str
+
+
+def _name(gate: str, word: str, kind: str) -> _Name:
+    return _Name(gate.encode(), re.compile(word.encode() + _AFTER_NAME), kind)
+
+
+_NAMES: Final = (
+    _name("pass", "pass(?:word|wd|phrase|code|wort)?", "password"),
+    _name("pwd", "pwd", "password"),
+    _name("secret", "secret", "secret"),
+    _name("token", "token", "token"),
+    _name("key", "key(?:[_-]?data)?", "key"),
+    _name("credential", "credentials?", "credential"),
+    _name("auth", "auth(?:orization)?", "authorization"),
+    _name("mnemonic", "mnemonic", "seed-phrase"),
+    _name("seed", "seed[_-]?phrase", "seed-phrase"),
+)
+
+_KEY_QUALIFIER: Final = re.compile(
+    rb"(?:api|access|secret|private|account|encryption|encrypt|signing|signature|master|shared|"
+    rb"sharedaccess|preshared|auth|storage|subscription|consumer|deploy|webhook|jwt|hmac|license|"
+    rb"app|application|role|client|integration|write|admin|anon|session|crypt|fernet|ssh|service|"
+    rb"live|instrumentation|connection|database|db|openai|anthropic|stripe|sendgrid|"
+    rb"datadog|dd|rsa|aes|gpg|tls|ssl)[_. -]?$"
+)
+_PASS_HEAD: Final = re.compile(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|redis|proxy)$")
+
+_IDENTIFIER: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_HEAD_WINDOW: Final = 64
+_BARE_VALUE: Final = re.compile(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/]))+")
+_SHELL_VALUE: Final = re.compile(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/]))+")
+_LINE_END: Final = re.compile(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
+_PARAMETER_LEADS: Final = b";&?"
+
+_FLAG: Final = re.compile(
+    rb"(?<![\w-])--(?=[a-z])[a-z0-9-]{0,30}?"
+    rb"(?P<name>password|passwd|passphrase|pass|token|secret|credential|api-?key|access-?key|"
+    rb"secret-?key|private-?key|auth-?key|pat)(?:[ \t]{1,3}|[\"'],[ \t\n]{0,20})"
+    rb"(?P<open>\\{0,7}[\"'])?(?![-|>&;])"
+)
+_XML: Final = re.compile(
+    rb"<[a-z0-9_.:-]{0,40}(?:password|passphrase|secret|token|apikey|api-key|privatekey)>"
+    rb"(?P<value>[^<>\s]{3,4096})</"
+)
+
+
+def is_secret_name(name: str) -> str | None:
+    """Give the marker type when a field of this name holds a secret, else None.
+
+    Used for the keys of structured tool inputs; plural counters (``max_tokens``) are no secrets.
+    """
+    lowered = name.lower().encode("utf-8", "replace")
+    for rule in _NAMES:
+        at = lowered.rfind(rule.gate)
+        if at < 0:
+            continue
+        match = rule.pattern.match(lowered + b"=", at)
+        if match and match.end() == len(lowered) + 1 and _fits(rule, lowered[:at]):
+            return rule.kind
+    return None
+
+
+def find_assignments(raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, type) of each value that stands after a secret's name."""
+    for rule in _NAMES:
+        if rule.gate in lower:
+            for match in rule.pattern.finditer(lower):
+                span = _assigned(rule, match, raw, lower)
+                if span:
+                    yield *span, rule.kind
+    if b" --" in lower or b'"--' in lower or b"'--" in lower or b"\n--" in lower:
+        for match in _FLAG.finditer(lower):
+            span = _flagged(match, raw)
+            if span:
+                yield *span, _flag_kind(match["name"])
+    if b"</" in lower:
+        for match in _XML.finditer(lower):
+            start, end = match.span("value")
+            if not is_placeholder(raw[start:end]):
+                yield start, end, "password"
+
+
+def _assigned(
+    rule: _Name, match: re.Match[bytes], raw: bytes, lower: bytes
+) -> tuple[int, int] | None:
+    window_start = max(0, match.start() - _HEAD_WINDOW)
+    window = lower[window_start : match.start()]
+    head = window[len(window.rstrip(_IDENTIFIER)) :]
+    if not _fits(rule, head):
+        return None
+    name_start = match.start() - len(head)
+    start = match.end()
+    site = _site(match, raw, name_start)
+    opened = match["open"]
+    if opened:
+        end = _closing(raw, start, opened)
+        site = Site.QUOTED if site is Site.BARE else site
+    elif match["close"] and b"\\" not in match["close"] and match["op"].strip() == b":":
+        return _json_scalar(raw, start, rule)
+    else:
+        value = (_SHELL_VALUE if site is Site.EXPLICIT else _BARE_VALUE).match(raw, start)
+        if value is None:
+            return None
+        end = value.end()
+        if site is Site.BARE and b":" in match["op"] and not _LINE_END.match(raw, end):
+            return None
+    return (start, end) if _judge(rule, raw[start:end], site) else None
+
+
+def _json_scalar(raw: bytes, start: int, rule: _Name) -> tuple[int, int] | None:
+    """Look at ``"password": 12345``, which is no string."""
+    value = _BARE_VALUE.match(raw, start)
+    if value and rule.kind == "password" and value[0].isdigit() and len(value[0]) >= 4:  # noqa: PLR2004
+        return value.span()
+    return None
+
+
+def _judge(rule: _Name, value: bytes, site: Site) -> bool:
+    if rule.kind == "authorization":
+        return is_secret(value, site, password=False) and (
+            len(value) >= 8 and b" " not in value and any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004
+        )
+    if rule.kind == "seed-phrase":
+        return len(value.split()) >= 12 and site is not Site.BARE  # noqa: PLR2004
+    return is_secret(value, site, password=rule.kind == "password")
+
+
+def _fits(rule: _Name, head: bytes) -> bool:
+    """Tell whether what stands before the word makes it a secret's name."""
+    if rule.kind == "key":
+        return _KEY_QUALIFIER.search(head) is not None
+    if rule.gate == b"pass":
+        return _PASS_HEAD.search(head) is not None or not head or head[-1:].isalnum()
+    return True
+
+
+def _site(match: re.Match[bytes], raw: bytes, name_start: int) -> Site:
+    """Find out how telling the form is: environment, flag, header, parameter, or code."""
+    name = raw[name_start : match.end("close") if match["close"] else match.start("op")]
+    operator = match["op"]
+    if operator == b"=":
+        if name.isupper() or name.startswith(b"--"):
+            return Site.EXPLICIT
+        if name_start and raw[name_start - 1] in _PARAMETER_LEADS:
+            return Site.EXPLICIT
+    if operator.startswith(b":") and name[:2] in {b"X-", b"x-"}:
+        return Site.EXPLICIT
+    return Site.BARE
+
+
+def _closing(raw: bytes, start: int, opened: bytes) -> int:
+    """Find the end of a quoted value; a value that is cut off ends at its line or blank.
+
+    The closing quote is the first one that is escaped no deeper than the opening one.
+    """
+    quote = opened[-1:]
+    depth = len(opened) - 1
+    limit = min(len(raw), start + _QUOTED_WINDOW)
+    at = raw.find(quote, start, limit)
+    while at >= 0:
+        escapes = 0
+        while escapes <= depth and at - escapes > start and raw[at - escapes - 1] == ord("\\"):
+            escapes += 1
+        if escapes <= depth:
+            return _line_end(raw, start, at - escapes)
+        at = raw.find(quote, at + 1, limit)
+    value = _BARE_VALUE.match(raw, start)
+    return value.end() if value else start
+
+
+def _line_end(raw: bytes, start: int, end: int) -> int:
+    newline = raw.find(b"\n", start, end)
+    return end if newline < 0 else newline
+
+
+def _flagged(match: re.Match[bytes], raw: bytes) -> tuple[int, int] | None:
+    start = match.end()
+    if match["open"]:
+        end = _closing(raw, start, match["open"])
+    else:
+        value = _SHELL_VALUE.match(raw, start)
+        if value is None:
+            return None
+        end = value.end()
+    value_bytes = raw[start:end]
+    password = match["name"].startswith(b"pass")
+    return (start, end) if is_secret(value_bytes, Site.EXPLICIT, password=password) else None
+
+
+def _flag_kind(name: bytes) -> str:
+    if name.startswith(b"pass"):
+        return "password"
+    if name.endswith(b"key"):
+        return "key"
+    return {b"pat": "token"}.get(name, name.decode())

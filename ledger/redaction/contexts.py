@@ -1,0 +1,276 @@
+"""Secrets that their surroundings give away: key blocks, URLs, headers, cookies, command lines.
+
+Every finder is a scan for a literal with bounded look-around, linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from ledger.redaction.values import is_placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Span = tuple[int, int, str]
+
+_KEY_BLOCK: Final = re.compile(
+    rb"-----begin (?:[a-z0-9]{1,20} ){0,3}private key(?: block)?-----|"
+    rb"---- begin ssh2 encrypted private key ----"
+)
+_BLOCK_LIMIT: Final = 64 * 1024
+_BLOCK_BREAK: Final = re.compile(rb"(?:\\{1,7}[nr]|[\s\"',>|+#*\\]){0,120}")
+_BLOCK_LINE: Final = re.compile(
+    rb"(?:proc-type|dek-info|version|comment|charset|hash):[^\n\\]{0,200}|"
+    rb"[a-z0-9+/]{16,}={0,2}|[a-z0-9+/]{2,}={1,2}|=[a-z0-9+/]{4}"
+)
+_BLOCK_TAIL: Final = re.compile(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
+_NEWLINE: Final = re.compile(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
+_PUTTY: Final = re.compile(rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}){1,99})")
+
+_URL_PASSWORD: Final = re.compile(
+    rb"://(?P<user>[^\s/?#@:\"'<>\\`]{0,128}):(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
+)
+_URL_TOKEN: Final = re.compile(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
+_URL_VARIABLE: Final = re.compile(
+    rb"\$|\{|%[sdr(]|\*+$|x+$|<|\[redacted:|\.\.\.$|-?pass-?word-?here$", re.IGNORECASE
+)
+
+_SCHEME: Final = re.compile(
+    rb"authorization(?:\\{0,7}[\"'`])?\]?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}(?:[bruf]{0,2}\\{0,7}[\"'`])?"
+    rb"(?P<scheme>bearer|basic|token|apikey|api-key|digest|negotiate|ssws|bot|key|splunk|"
+    rb"sharedkey|genie-?key|dsn|snowflake token=)[ \t:]{1,4}\\{0,7}[\"']?"
+    rb"(?P<value>[a-z0-9._~+/=:|%-]{3,})"
+)
+_BEARER: Final = re.compile(rb"bearer[ \t]{1,4}(?P<value>[a-z0-9._~+/=-]{16,})")
+_SSWS: Final = re.compile(rb"ssws[ \t]{1,4}(?P<value>[a-z0-9_-]{16,})")
+
+_COOKIE: Final = re.compile(
+    rb"cookie(?:\\{0,7}[\"'])?[ \t]{0,4}[:=,][ \t]{0,4}(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
+)
+_COOKIE_PAIR: Final = re.compile(
+    rb"(?P<name>[\w.-]{1,128})=(?P<value>[^\s;,\"'\\]{1,8192})(?:[;,][ \t]{0,4}|(?P<end>))"
+)
+_COOKIE_ATTRIBUTES: Final = frozenset(
+    b"path domain expires max-age samesite secure httponly priority version partitioned".split()
+)
+_SHORTEST_COOKIE: Final = 6
+
+_NETRC: Final = re.compile(
+    rb"machine\s{1,20}\S{1,255}\s{1,20}login\s{1,20}\S{1,128}\s{1,20}password\s{1,20}"
+    rb"(?P<value>[^\s\"'\\]{1,512})"
+)
+
+_SHAPES: Final[tuple[tuple[bytes, re.Pattern[bytes], str], ...]] = (
+    (
+        b"hooks.slack.com/",
+        re.compile(
+            rb"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[a-z0-9+/_-]{20,})"
+        ),
+        "slack-webhook",
+    ),
+    (
+        b"/api/webhooks/",
+        re.compile(rb"/api/webhooks/\d{5,25}/(?P<value>[a-z0-9_-]{20,})"),
+        "discord-webhook",
+    ),
+    (
+        b".webhook.office.com/",
+        re.compile(rb"\.webhook\.office\.com/webhookb2/(?P<value>[a-z0-9@/-]{40,})"),
+        "teams-webhook",
+    ),
+    (
+        b"hooks.zapier.com/",
+        re.compile(rb"hooks\.zapier\.com/hooks/catch/(?P<value>[a-z0-9/]{8,})"),
+        "zapier-webhook",
+    ),
+    (
+        b":aa",
+        re.compile(rb"(?<!\d)(?P<value>\d{8,10}:aa[a-z0-9_-]{30,})"),
+        "telegram-token",
+    ),
+    (b"sig=", re.compile(rb"[?&;]sig=(?P<value>[a-z0-9%+/=_-]{20,})"), "azure-sas-signature"),
+    (
+        b"-signature=",
+        re.compile(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
+        "signed-url-signature",
+    ),
+    (
+        b"x-amz-security-token=",
+        re.compile(rb"x-amz-security-token=(?P<value>[a-z0-9%+/=_-]{20,})"),
+        "aws-session-token",
+    ),
+    (b"1//0", re.compile(rb"(?<![\w/:])(?P<value>1//0[a-z0-9_-]{20,})"), "google-refresh-token"),
+    (
+        b".atlasv1.",
+        re.compile(rb"(?<![a-z0-9])(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"),
+        "terraform-token",
+    ),
+    (
+        b"-us",
+        re.compile(rb"(?<![a-z0-9])(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
+        "mailchimp-key",
+    ),
+    (b"nral", re.compile(rb"(?<![a-z0-9])(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"), "newrelic-key"),
+    (
+        b"flyv1 ",
+        re.compile(rb"flyv1 (?P<value>[a-z0-9_+/=,-]{20,})"),
+        "fly-token",
+    ),
+    (
+        b"\"auth\"",
+        re.compile(rb"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[a-z0-9+/]{8,}={0,2})\""),
+        "registry-auth",
+    ),
+    (b"_auth", re.compile(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"), "registry-auth"),
+)
+"""(gate, pattern over the lowered text, type); the group ``value`` is what is replaced."""
+
+_COMMANDS: Final[tuple[tuple[bytes, re.Pattern[bytes], tuple[bytes, ...]], ...]] = (
+    (
+        b"-u",
+        re.compile(rb"[\s\"']-u[\"',\s=]{0,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"),
+        (b"curl", b"http ", b"xh "),
+    ),
+    (
+        b"-user",
+        re.compile(
+            rb"--(?:proxy-)?user[\"',\s=]{1,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"
+        ),
+        (b"curl", b"wget"),
+    ),
+    (b"-p", re.compile(rb"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"), (b"sshpass",)),
+    (
+        b"-p",
+        re.compile(rb"\s-p[\"']?(?P<value>[^\s\"'\\=-][^\s\"'\\]{2,256})"),
+        (b"mysql ", b"mysqldump ", b"mysqladmin ", b"mariadb "),
+    ),
+    (
+        b"-p",
+        re.compile(rb"\s-p\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        (b"docker login", b"podman login", b"az login", b"helm registry login"),
+    ),
+    (
+        b"-a",
+        re.compile(rb"\s-a\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        (b"redis-cli",),
+    ),
+)
+"""(gate, flag with its value, programs of which one must stand shortly before it)."""
+_COMMAND_WINDOW: Final = 400
+
+
+def find_contextual(raw: bytes, lower: bytes) -> Iterator[Span]:
+    """Yield (start, end, type) of each secret known by its surroundings; spans may overlap."""
+    if b"private key" in lower:
+        yield from _key_blocks(lower)
+    if b"private-lines:" in lower:
+        yield from ((*match.span("body"), "private-key") for match in _PUTTY.finditer(lower))
+    if b"://" in lower and b"@" in lower:
+        yield from _urls(raw, lower)
+    yield from _headers(raw, lower)
+    if b"cookie" in lower:
+        yield from _cookies(raw, lower)
+    if b"machine" in lower and b"login" in lower:
+        yield from _kept(_NETRC, raw, lower, "password")
+    for gate, pattern, kind in _SHAPES:
+        if gate in lower:
+            yield from _kept(pattern, raw, lower, kind)
+    yield from _command_lines(raw, lower)
+
+
+def _kept(
+    pattern: re.Pattern[bytes], raw: bytes, lower: bytes, kind: str
+) -> Iterator[Span]:
+    for match in pattern.finditer(lower):
+        start, end = match.span("value")
+        if not is_placeholder(raw[start:end]):
+            yield start, end, kind
+
+
+def _key_blocks(lower: bytes) -> Iterator[Span]:
+    next_end = -2  # the last END found; -1 when there is none further on
+    for match in _KEY_BLOCK.finditer(lower):
+        if next_end != -1 and next_end < match.end():
+            next_end = lower.find(b"-----end", match.end())
+        stop = _closed_block(lower, match.end(), next_end) or _open_block(lower, match.end())
+        if stop:
+            yield match.start(), stop, "private-key"
+
+
+def _closed_block(lower: bytes, start: int, end: int) -> int | None:
+    if end < 0 or end - start > _BLOCK_LIMIT or not _NEWLINE.match(lower, start):
+        return None
+    if lower.find(b"-----begin", start, end) >= 0:
+        return None
+    dashes = lower.find(b"-----", end + 8, end + 80)
+    return dashes + 5 if dashes >= 0 else end + 8
+
+
+def _open_block(lower: bytes, start: int) -> int | None:
+    """Follow the lines of a block without END for as long as they look like its content."""
+    at = start
+    while True:
+        gap = _BLOCK_BREAK.match(lower, at)
+        line = _BLOCK_LINE.match(lower, gap.end() if gap else at)
+        if line is None:
+            break
+        at = line.end()
+    if at == start:
+        return None
+    tail = _BLOCK_TAIL.match(lower, at)
+    return tail.end() if tail else at
+
+
+def _urls(raw: bytes, lower: bytes) -> Iterator[Span]:
+    for match in _URL_PASSWORD.finditer(raw):
+        if not _URL_VARIABLE.match(match["value"]):
+            yield *match.span("value"), "url-password"
+    for match in _URL_TOKEN.finditer(lower):
+        start, end = match.span("value")
+        if any(48 <= byte <= 57 for byte in raw[start:end]):  # noqa: PLR2004
+            yield start, end, "url-credential"
+
+
+def _headers(raw: bytes, lower: bytes) -> Iterator[Span]:
+    if b"authorization" in lower:
+        for match in _SCHEME.finditer(lower):
+            start, end = match.span("value")
+            if not is_placeholder(raw[start:end]):
+                yield start, end, f"{match['scheme'].split()[0].decode()}-credential"
+    for gate, pattern in ((b"bearer", _BEARER), (b"ssws", _SSWS)):
+        if gate in lower:
+            for match in pattern.finditer(lower):
+                start, end = match.span("value")
+                value = raw[start:end]
+                if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):  # noqa: PLR2004
+                    yield start, end, f"{gate.decode()}-credential"
+
+
+def _cookies(raw: bytes, lower: bytes) -> Iterator[Span]:
+    done = 0
+    for match in _COOKIE.finditer(lower):
+        at = max(match.end(), done)
+        while pair := _COOKIE_PAIR.match(raw, at):
+            start, done = pair.span("value")
+            value = pair["value"]
+            named = pair["name"].lower() not in _COOKIE_ATTRIBUTES
+            if named and len(value) >= _SHORTEST_COOKIE and not is_placeholder(value):
+                yield start, done, "cookie"
+            if pair["end"] is not None:
+                break
+            at = done = pair.end()
+
+
+def _command_lines(raw: bytes, lower: bytes) -> Iterator[Span]:
+    for gate, pattern, programs in _COMMANDS:
+        if gate not in lower or not any(program in lower for program in programs):
+            continue
+        for match in pattern.finditer(lower):
+            before = lower[max(0, match.start() - _COMMAND_WINDOW) : match.start() + 1]
+            start, end = match.span("value")
+            if any(program in before for program in programs) and not is_placeholder(
+                raw[start:end]
+            ):
+                yield start, end, "password"
