@@ -41,7 +41,8 @@ def here(env: Mapping[str, str] | None = None) -> Place:
             cwd = Path.cwd()
         except OSError as error:
             raise UnavailableError(
-                "the current directory does not exist any more", next_step="Change to one that does."
+                "the current directory does not exist any more",
+                next_step="Change to one that does.",
             ) from error
     checkout = git.describe(cwd, variables)
     return Place(

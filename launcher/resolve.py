@@ -110,9 +110,13 @@ def choose_or_create(
         return Choice(repository=repository, workstream=last, reason="last run here")
     base = default_name(place)
     found = workstreams.by_name(store, repository.id, base)
-    if found is not None and found.archived_at is None and last is None:
-        if not workstreams.run_elsewhere(store, found, place.checkout.keys.worktree):
-            return Choice(repository=repository, workstream=found, reason="named after the branch")
+    fits = found is not None and found.archived_at is None and last is None
+    if (
+        found is not None
+        and fits
+        and not workstreams.run_in_other_worktree(store, found, place.checkout.keys.worktree)
+    ):
+        return Choice(repository=repository, workstream=found, reason="named after the branch")
     return _create(store, place, repository, _free(store, repository, base), "new here")
 
 
@@ -191,9 +195,7 @@ def _register(store: Store, place: Place, ask: Callable[[str], bool] | None) -> 
     return repositories.create(store, keys, keys.name)
 
 
-def _create(
-    store: Store, place: Place, repository: Repository, name: str, reason: str
-) -> Choice:
+def _create(store: Store, place: Place, repository: Repository, name: str, reason: str) -> Choice:
     if workstreams.by_name(store, repository.id, name) is not None:
         raise UsageError(
             f"there is a workstream {name!r} already",
