@@ -417,6 +417,18 @@ DDL: Final[tuple[str, ...]] = (
     """,
     "CREATE INDEX note_workstream ON note (workstream, id)",
     """
+    CREATE TABLE receipt (
+        digest     TEXT PRIMARY KEY,         -- sha256 of the line: the same line counts once
+        workstream INTEGER NOT NULL,
+        session    INTEGER NOT NULL,
+        call_id    TEXT NOT NULL,            -- tool call whose result held it
+        line       TEXT NOT NULL,            -- workstream-receipt/1 <run nonce> <base64url JSON>
+        found_at   INTEGER NOT NULL,
+        applied_at INTEGER,                  -- NULL: the run has not finished yet
+        refused    TEXT                      -- why it was not applied
+    ) WITHOUT ROWID
+    """,
+    """
     CREATE TABLE checkpoint (
         id           INTEGER PRIMARY KEY,
         workstream   INTEGER NOT NULL,
