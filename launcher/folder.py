@@ -1,4 +1,4 @@
-"""The run's private folder: hook, briefings, event file. 0700, files 0600, made new for each run."""
+"""The run's private folder: hook, briefings, event file. 0700, files 0600, one for each run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""Which native sessions a run touched, and in what order.
+
+The hook's event file is the proof. Where no hook spoke (switched off, an old version, a stand-in),
+the store is asked: the session that was requested, and the sessions whose files changed since the
+start and that were recorded in this work tree. A session of somebody else is never taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from importers.base import Importer, Source, StoreState, StoreUnreadable
+from launcher.folder import HookEvent
+from ledger import sessions
+from ledger.model import RunRow
+from ledger.store import Store
+
+MAX_CHANGED = 200
+"""Changed files looked into when no hook spoke; newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """A native session that a run opened."""
+
+    native_id: str
+    source: str
+    """startup, resume, clear, fork, compact as the hook said; requested or found without it."""
+    path: Path | None = None
+    """Transcript named by the hook."""
+
+
+def touched(
+    store: Store, run: RunRow, importer: Importer, home: Path, events: Sequence[HookEvent]
+) -> list[Touched]:
+    """Return the sessions of a run in the order in which it opened them; the last is the latest.
+
+    Raises StoreUnreadable when the store has to be listed and cannot be.
+    """
+    order: dict[str, Touched] = {}
+    for event in events:
+        if event.event != "SessionStart":
+            continue
+        known = order.pop(event.session, None)  # a session opened again is the latest again
+        order[event.session] = Touched(
+            native_id=event.session,
+            source=known.source if known is not None else event.source or "startup",
+            path=None if event.transcript is None else Path(event.transcript),
+        )
+    if order:
+        return list(order.values())
+    if run.native_id is not None:
+        order[run.native_id] = Touched(native_id=run.native_id, source="requested")
+    for source in _changed_since(store, run, importer, home, skip=set(order)):
+        order[source.native_id] = Touched(native_id=source.native_id, source="found")
+    return list(order.values())
+
+
+def _changed_since(
+    store: Store, run: RunRow, importer: Importer, home: Path, skip: set[str]
+) -> list[Source]:
+    start = run.spawned_at or run.started_at
+    changed: list[tuple[int, Source]] = []
+    for source in importer.discover(home):
+        if source.state is StoreState.UNREADABLE or source.native_id in skip:
+            continue
+        newest = max((_mtime_ms(path) for path in source.paths), default=0)
+        if newest >= start:
+            changed.append((newest, source))
+    changed.sort(key=lambda pair: pair[0], reverse=True)
+    mine = [
+        (newest, source)
+        for newest, source in changed[:MAX_CHANGED]
+        if _belongs(store, run, importer, home, source)
+    ]
+    return [source for _, source in sorted(mine, key=lambda pair: pair[0])]
+
+
+def _belongs(store: Store, run: RunRow, importer: Importer, home: Path, source: Source) -> bool:
+    linked = sessions.by_native(store, importer.name, source.native_id, home=home)
+    if linked is not None:
+        return linked.workstream == run.workstream
+    try:
+        facts = importer.describe(source)
+    except StoreUnreadable:
+        return False
+    if facts.subagent_of is not None:
+        return False
+    return any(inside(cwd, run.worktree) for cwd in (facts.cwd, facts.first_cwd) if cwd)
+
+
+def inside(directory: str, tree: str) -> bool:
+    """Return whether a recorded directory lies in a work tree, both by realpath."""
+    real, top = os.path.realpath(directory), os.path.realpath(tree)
+    return real == top or real.startswith(top.rstrip("/") + "/")
+
+
+def _mtime_ms(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return 0
