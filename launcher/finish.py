@@ -1,0 +1,283 @@
+"""The end of a run: import, verify, checkpoint, receipts, release. Recovery runs the same code.
+
+Every step's state is in the database before the next one starts, and every step may be repeated:
+whatever was interrupted, the next run begins here again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from importers import registry, service
+from importers.base import Source, StoreState, StoreUnreadable
+from launcher import folder, receipts
+from launcher.touched import Touched, touched
+from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
+from ledger.fencing import LeaseLostError, require
+from ledger.model import (
+    DeliveryRow,
+    Origin,
+    Outcome,
+    RunRow,
+    SessionRow,
+    SessionState,
+    Step,
+    Workstream,
+)
+from ledger.store import Store
+
+
+@dataclass(slots=True, kw_only=True)
+class Finished:
+    """What a finish did, as the launcher and `recover` report it."""
+
+    run: str
+    outcome: Outcome
+    sessions: list[str] = field(default_factory=list)
+    imported: dict[str, int] = field(default_factory=dict)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    delivery: dict[str, Any] = field(default_factory=lambda: {"id": None, "state": "none"})
+    limit: dict[str, Any] | None = None
+    durations: dict[str, int] = field(default_factory=dict)
+    interrupted: bool = False
+    """Stopped at a batch boundary; the next run goes on with it."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON-ready values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def finish(
+    store: Store, run: RunRow, *, recovery: bool, stop: Callable[[], bool] = lambda: False
+) -> Finished:
+    """Finish a run whose harness has ended; safe to call again after any interruption.
+
+    `stop` is asked at batch boundaries. Links, deliveries, checkpoint and receipts move only under
+    the run's own fencing token; with the lease lost, only the import lands and the outcome says so.
+    """
+    workstream = workstreams.get(store, run.workstream)
+    done = Finished(run=run.id, outcome=Outcome.ABANDONED if recovery else Outcome.ENDED)
+    with _timed(done, "import"):
+        rows = _import(store, run, workstream, done, stop)
+    if done.interrupted:
+        return done
+    try:
+        _settle(store, run, workstream, rows, done, recovery=recovery)
+    except LeaseLostError:
+        done.outcome = Outcome.LOST
+        done.notices.append(
+            "another run took this workstream over meanwhile: what happened here was imported,"
+            " but no link, delivery or handoff was moved"
+        )
+    _report_delivery(store, run, done)
+    done.limit = limits.latest_of_run(store, run.id)
+    runs.close(store, run, done.outcome, json.dumps(done.document(), ensure_ascii=False))
+    if done.outcome is not Outcome.LOST:
+        folder.remove(store.home, run.id)
+    return done
+
+
+# --- import -------------------------------------------------------------------------------------
+
+
+def _import(
+    store: Store,
+    run: RunRow,
+    workstream: Workstream,
+    done: Finished,
+    stop: Callable[[], bool],
+) -> list[SessionRow]:
+    importer = registry.get(run.harness)
+    home = Path(sessions.store_home(store, run.store))
+    events = folder.events(folder.path_of(store.home, run.id))
+    try:
+        opened = touched(store, run, importer, home, events)
+    except StoreUnreadable as error:
+        done.notices.append(f"the session store cannot be listed: {error}")
+        opened = []
+    rows: list[SessionRow] = []
+    for ordinal, item in enumerate(opened):
+        source = importer.locate(home, item.native_id)
+        if source.state is StoreState.MISSING:
+            _note_missing(store, run, home, item, source)
+            continue
+        row = _link(store, run, workstream, home, item, ordinal, done)
+        if row is None:
+            continue
+        rows.append(row)
+        done.sessions.append(row.native_id)
+        _import_one(store, run, source, row, done)
+        if stop():
+            done.interrupted = True
+            return rows
+    _import_others(store, run, workstream, rows, done)
+    runs.advance(store, run, Step.IMPORTED)
+    for event in events:
+        if event.delivery is not None and event.briefing is not None:
+            receiver = sessions.by_native(store, run.harness, event.session, home=home)
+            deliveries.record_printed(
+                store,
+                event.delivery,
+                run.id,
+                event.briefing,
+                channel="hook",
+                source=event.source,
+                session=None if receiver is None else receiver.id,
+                at=event.at,
+            )
+    return rows
+
+
+def _import_one(store: Store, run: RunRow, source: Source, row: SessionRow, done: Finished) -> None:
+    summary = service.import_session(
+        store,
+        registry.get(run.harness),
+        source,
+        row,
+        run=run.id,
+        origin=Origin.RUN,
+        closed=True,
+    )
+    for kind, count in summary.imported.items():
+        done.imported[kind] = done.imported.get(kind, 0) + count
+    done.annotations += [dict(a) for a in summary.annotations]
+    done.notices += [f"{row.native_id}: {notice}" for notice in summary.notices]
+
+
+def _import_others(
+    store: Store, run: RunRow, workstream: Workstream, rows: list[SessionRow], done: Finished
+) -> None:
+    """Read the tails of the other linked sessions: work done outside the wrapper meanwhile."""
+    seen = {row.id for row in rows}
+    for summary in service.import_linked(store, workstream, skip=seen):
+        for kind, count in summary.imported.items():
+            done.imported[kind] = done.imported.get(kind, 0) + count
+        done.annotations += [dict(a) for a in summary.annotations]
+
+
+def _link(
+    store: Store,
+    run: RunRow,
+    workstream: Workstream,
+    home: Path,
+    item: Touched,
+    ordinal: int,
+    done: Finished,
+) -> SessionRow | None:
+    known = sessions.by_native(store, run.harness, item.native_id, home=home)
+    if known is not None and known.workstream != run.workstream:
+        other = workstreams.get(store, known.workstream)
+        done.notices.append(
+            f"session {item.native_id} belongs to workstream {other.name}: left there"
+        )
+        return None
+    head = workstreams.get(store, workstream.id).head_seq
+    row = sessions.link_session(
+        store,
+        workstream,
+        harness=run.harness,
+        entry=run.entry,
+        home=home,
+        native_id=item.native_id,
+        one_shot=run.one_shot if known is None else known.one_shot,
+        origin=Origin.RUN,
+        deliver=True,
+        born=item.source if known is None else known.born,
+        born_through=head if known is None and item.source == "clear" else None,
+    )
+    runs.touch_session(store, run, row.id, item.source, ordinal=ordinal)
+    return row
+
+
+def _note_missing(store: Store, run: RunRow, home: Path, item: Touched, source: Source) -> None:
+    known = sessions.by_native(store, run.harness, item.native_id, home=home)
+    if known is not None and known.workstream == run.workstream:
+        sessions.set_state(store, known, SessionState.MISSING, source.detail)
+
+
+# --- what moves under the token -----------------------------------------------------------------
+
+
+def _settle(
+    store: Store,
+    run: RunRow,
+    workstream: Workstream,
+    rows: list[SessionRow],
+    done: Finished,
+    *,
+    recovery: bool,
+) -> None:
+    with store.transaction():
+        require(store, run.workstream, run.token)
+        active = runs.sessions_with_events(store, run)
+        for row in rows:  # in the order of opening: the last one with a visible event stays
+            if row.id in active:
+                sessions.set_current(store, run.token, workstream, row, run=run.id)
+        deliveries.settle(store, run)
+        runs.advance(store, run, Step.VERIFIED)
+    with _timed(done, "checkpoint"):
+        state = git.state(Path(run.worktree))
+    partial = "tree observed at recovery, not at the end" if recovery else None
+    with store.transaction():
+        require(store, run.workstream, run.token)
+        last = next((row.id for row in reversed(rows) if row.id in active), None)
+        checkpoints.record(store, workstream, state, run=run.id, session=last, partial=partial)
+        runs.advance(store, run, Step.CHECKPOINTED)
+        done.notices += receipts.apply(store, run, workstream)
+        runs.advance(store, run, Step.RECEIPTS)
+
+
+def _report_delivery(store: Store, run: RunRow, done: Finished) -> None:
+    """The delivery of this run that matters: a seen one, else the first printed, else none."""
+    rows = deliveries.of_run(store, run.id)
+    briefed = deliveries.briefings_of_run(store, run.id)
+    if not rows:
+        if any(b.purpose in ("session", "new") for b in briefed):
+            done.delivery = {
+                "id": None,
+                "state": "failed",
+                "reason": "the briefing was not printed to any session",
+                "bytes": 0,
+                "included": 0,
+                "omitted": 0,
+            }
+        return
+    chosen = next((row for row in rows if row.state in ("seen", "acknowledged")), rows[0])
+    done.delivery = delivery_document(chosen, {b.id: b for b in briefed})
+
+
+def delivery_document(row: DeliveryRow, briefed: Mapping[int, Any]) -> dict[str, Any]:
+    """Return a delivery as reports and `status` show it; counts are events."""
+    briefing = briefed.get(row.briefing)
+    return {
+        "id": row.id,
+        "state": str(row.state),
+        "reason": row.reason,
+        "bytes": 0 if briefing is None else briefing.bytes,
+        "included": 0 if briefing is None else _count(briefing.included),
+        "omitted": 0 if briefing is None else _count(briefing.omitted),
+    }
+
+
+def _count(ranges: tuple[tuple[int, int], ...]) -> int:
+    return sum(last - first + 1 for first, last in ranges)
+
+
+class _timed:  # noqa: N801  (reads as a statement)
+    """Record the length of a block in milliseconds."""
+
+    def __init__(self, done: Finished, name: str) -> None:
+        self._done, self._name = done, name
+        self._start = 0
+
+    def __enter__(self) -> None:
+        self._start = time.monotonic_ns()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.durations[self._name] = (time.monotonic_ns() - self._start) // 1_000_000
