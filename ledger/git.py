@@ -7,10 +7,35 @@ the index's time stamps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal
+
+from ledger.gitchange import Commit, PathChange, TreeChange, TreeState, changed_between
+from ledger.gitprocess import Deadline, Git, GitStopped, text
+from ledger.gitstate import SHA, GitState, dirty_digest, state
+
+__all__ = [
+    "Checkout",
+    "Commit",
+    "GitState",
+    "PathChange",
+    "RepositoryKeys",
+    "TreeChange",
+    "TreeState",
+    "changed_between",
+    "describe",
+    "dirty_digest",
+    "remote_without_userinfo",
+    "state",
+    "with_roots",
+]
+
+DESCRIBE_MS: Final = 2000
+"""Limit for `describe`: it takes a few milliseconds, this is for a stalled disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,73 +73,135 @@ class Checkout:
     """Why git was not used although there is something of git here."""
 
 
-class TreeState(Protocol):
-    """What `changed_between` needs of a state; a stored checkpoint has it too."""
-
-    @property
-    def head(self) -> str | None: ...  # noqa: D102
-    @property
-    def branch(self) -> str | None: ...  # noqa: D102
-    @property
-    def paths(self) -> Mapping[str, Sequence[str | None]]: ...  # noqa: D102
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitState:
-    """The state of a work tree at one moment."""
-
-    head: str | None
-    tree: str | None
-    branch: str | None
-    paths: Mapping[str, tuple[str, str | None]]
-    """Dirty path -> (two-letter status as in porcelain v2, sha256 of the file up to 1 MiB)."""
-    dirty_digest: str | None
-    """sha256 over the sorted `paths`; None when `partial`."""
-    partial: str | None = None
-    """Why this is not the whole state."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """One commit, for people."""
-
-    sha: str
-    subject: str
-    author: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeChange:
-    """What differs between two states of a work tree."""
-
-    commits: tuple[Commit, ...] = ()
-    """Newest first."""
-    paths: tuple[tuple[str, str], ...] = ()
-    """(path, added | modified | deleted | reverted | committed), sorted by path."""
-    branch_changed: bool = False
-    rewritten: bool = False
-    """The old head is not part of the new history although the branch is the same."""
-    bounded: str | None = None
-    """Why the lists are not complete."""
-
-
 def describe(cwd: Path, env: Mapping[str, str]) -> Checkout:
-    """Say which checkout `cwd` is in. One git process; never raises for a broken repository."""
-    raise NotImplementedError
+    """Say which checkout `cwd` is in. One git process; never raises for a broken repository.
+
+    A submodule is its own repository. A `.git` in `$HOME` does not count for directories below it.
+    Where git cannot be used although something of it is there (bare, corrupt, another owner's), the
+    answer is of kind `directory` with a `notice`.
+    """
+    real = os.path.realpath(cwd)
+    git = Git.find(env)
+    if git is None:
+        notice = "git is not installed" if _has_git(real, env) else None
+        return _directory(real, notice)
+    home = env.get("HOME", "").strip()
+    if home and (Path(home) / ".git").exists():
+        git = git.with_env({"GIT_CEILING_DIRECTORIES": os.path.realpath(home)})
+    asked = ("--path-format=absolute", "--git-common-dir", "--git-dir", "--show-toplevel")
+    try:
+        answer = git.run(
+            Path(real),
+            ["rev-parse", *asked, "HEAD", "--symbolic-full-name", "HEAD"],
+            Deadline(DESCRIBE_MS),
+        )
+    except GitStopped as stopped:
+        return _directory(real, f"git was not used: {stopped.reason}")
+    lines = os.fsdecode(answer.out).split("\n")
+    if len(lines) < 4 or not _inside(real, lines[2]):
+        return _directory(real, _why_not(answer.error, real, env))
+    return _checkout(real, *lines[:5])
 
 
 def with_roots(checkout: Checkout, *, timeout_ms: int = 2000) -> RepositoryKeys:
-    """Return the keys with `roots` filled in where there are any (walks the history: slow)."""
-    raise NotImplementedError
+    """Return the keys with `roots` filled in where there are any (walks the history: slow).
+
+    `roots` is a digest of the root commits of HEAD and of `remote.origin.url` without userinfo.
+    None for a shallow or empty repository, without git, and beyond the time limit.
+    """
+    git = Git.find(os.environ)
+    if git is None or checkout.keys.kind != "git" or checkout.head is None:
+        return checkout.keys
+    where, deadline = Path(checkout.worktree), Deadline(timeout_ms)
+    try:
+        shallow = git.run(where, ["rev-parse", "--is-shallow-repository"], deadline)
+        if shallow.out.strip() != b"false":
+            return checkout.keys
+        found = git.run(where, ["rev-list", "--max-parents=0", "HEAD"], deadline)
+        remote = git.run(where, ["config", "--get", "remote.origin.url"], deadline)
+    except GitStopped:
+        return checkout.keys  # no key: the repository is only not offered as a clone
+    commits = sorted(line for line in found.lines() if SHA.match(line))
+    if found.code or not commits:
+        return checkout.keys
+    url = remote_without_userinfo(text(remote.out).strip()) if remote.code == 0 else ""
+    digest = hashlib.sha256("\n".join(["roots/1", url, *commits]).encode()).hexdigest()
+    return replace(checkout.keys, roots=digest[:32])
 
 
-def state(worktree: Path, timeout_ms: int = 150) -> GitState:
-    """Return the state of a work tree, partial beyond the time limit."""
-    raise NotImplementedError
+def remote_without_userinfo(url: str) -> str:
+    """Return a remote's address without user, password, query, trailing `/` and `.git`."""
+    url = url.split("?", 1)[0].split("#", 1)[0]
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    authority, slash, path = rest.partition("/")
+    if "@" in authority:
+        authority = authority.rpartition("@")[2]
+    return (scheme + separator + authority + slash + path).rstrip("/").removesuffix(".git")
 
 
-def changed_between(
-    worktree: Path, before: TreeState, after: GitState, *, limit: int = 200, timeout_ms: int = 500
-) -> TreeChange:
-    """Say what changed in a work tree from one state to another."""
-    raise NotImplementedError
+def _checkout(
+    cwd: str, common: str, git_dir: str, worktree: str, head: str, branch: str = ""
+) -> Checkout:
+    common, worktree = os.path.realpath(common), os.path.realpath(worktree)
+    info = Path(common).stat()
+    main = Path(common)
+    name = main.parent.name if main.name == ".git" else Path(worktree).name
+    keys = RepositoryKeys(
+        kind="git",
+        name=name or "root",
+        worktree=worktree,
+        common_dir=common,
+        inode=f"{info.st_dev}:{info.st_ino}",
+    )
+    return Checkout(
+        keys=keys,
+        cwd=cwd,
+        worktree=worktree,
+        head=head if SHA.match(head) else None,
+        branch=_branch(branch) or _unborn_branch(Path(git_dir)),
+    )
+
+
+def _directory(real: str, notice: str | None) -> Checkout:
+    keys = RepositoryKeys(
+        kind="directory", name=Path(real).name or "root", worktree=real, directory=real
+    )
+    return Checkout(keys=keys, cwd=real, worktree=real, notice=notice)
+
+
+def _branch(ref: str) -> str | None:
+    return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+
+
+def _unborn_branch(git_dir: Path) -> str | None:
+    """Return the branch that HEAD names before its first commit."""
+    try:
+        line = (git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    return _branch(line.removeprefix("ref: ")) if line.startswith("ref: ") else None
+
+
+def _inside(path: str, top: str) -> bool:
+    top = os.path.realpath(top)
+    return path == top or path.startswith(top.rstrip("/") + "/")
+
+
+def _has_git(real: str, env: Mapping[str, str]) -> bool:
+    """Say whether a `.git` lies at or above a directory, that of `$HOME` aside."""
+    home = os.path.realpath(env["HOME"]) if env.get("HOME", "").strip() else None
+    for place in (Path(real), *Path(real).parents):
+        if os.path.lexists(place / ".git"):
+            return str(place) != home or str(place) == real
+    return False
+
+
+def _why_not(error: str, real: str, env: Mapping[str, str]) -> str | None:
+    """Return the notice for a directory that git would not take."""
+    reason = error.splitlines()[0].removeprefix("fatal: ") if error else "no work tree here"
+    plain = reason.startswith("not a git repository (or any")
+    if plain and not _has_git(real, env):
+        return None
+    return f"git was not used: {reason}"
