@@ -116,7 +116,7 @@ def _import(
         if stop():
             done.interrupted = True
             return rows
-    _import_others(store, run, workstream, rows, done)
+    _import_others(store, workstream, rows, done)
     runs.advance(store, run, Step.IMPORTED)
     for event in events:
         if event.delivery is not None and event.briefing is not None:
@@ -151,7 +151,7 @@ def _import_one(store: Store, run: RunRow, source: Source, row: SessionRow, done
 
 
 def _import_others(
-    store: Store, run: RunRow, workstream: Workstream, rows: list[SessionRow], done: Finished
+    store: Store, workstream: Workstream, rows: list[SessionRow], done: Finished
 ) -> None:
     """Read the tails of the other linked sessions: work done outside the wrapper meanwhile."""
     seen = {row.id for row in rows}
@@ -234,7 +234,7 @@ def _settle(
 
 
 def _report_delivery(store: Store, run: RunRow, done: Finished) -> None:
-    """The delivery of this run that matters: a seen one, else the first printed, else none."""
+    """Report the delivery that matters: a seen one, else the first printed, else none."""
     rows = deliveries.of_run(store, run.id)
     briefed = deliveries.briefings_of_run(store, run.id)
     if not rows:

@@ -127,6 +127,11 @@ class LaunchRequest:
     yolo: bool
     briefing: bool
     """False: no context channel at all, but the event hook stays."""
+    context: str | None = None
+    """For channels other than `hook`: the text to give, delivery id included; None: nothing."""
+    text: str | None = None
+    """The briefing with its delivery id filled in, for every channel but `hook`, whose text the
+    hook chooses itself. Composed after `channel` said how much fits; only `plan` reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +159,10 @@ class Adapter(Protocol):
     """For people: "Codex", "Claude Code"."""
     program_names: tuple[str, ...]
     """Executable names on PATH, best first."""
+    home_variable: str
+    """Environment variable that names the store home: `CODEX_HOME`, `CLAUDE_CONFIG_DIR`."""
+    parent_variables: tuple[str, ...]
+    """Variables that this harness sets for its own children; removed from every child of ours."""
     verified: tuple[str, ...]
     """Versions driven for real by the suite."""
     install_hint: str
@@ -173,8 +182,20 @@ class Adapter(Protocol):
     def channel(self, request: LaunchRequest) -> Channel:
         """Return the context channel this launch will have; reads settings, changes nothing."""
 
-    def preflight(self, home: Path, native_id: str, path: Path | None, cwd: Path) -> Preflight:
-        """Check a session in its native store and its live processes, without touching them."""
+    def preflight(
+        self,
+        home: Path,
+        native_id: str,
+        path: Path | None,
+        cwd: Path,
+        *,
+        args: Sequence[str] = (),
+    ) -> Preflight:
+        """Check a session in its native store and its live processes, without touching them.
+
+        `args` are the arguments it would be resumed with (the entry's, then the user's): a
+        provider chosen there can make the harness refuse the session.
+        """
 
     def plan(self, request: LaunchRequest, channel: Channel) -> Launch:
         """Build argv, environment and files. The user's own arguments keep their order."""
