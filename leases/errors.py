@@ -1,8 +1,8 @@
 """What can go wrong with a lease.
 
-    BusyError (75, ledger/errors.py)
-    ├── LeaseHeld   busy         somebody runs this workstream
-    └── LeaseLost   lease_lost   it was ours and is not any more
+BusyError (75, ledger/errors.py)
+├── LeaseHeld   busy         somebody runs this workstream
+└── LeaseLost   lease_lost   it was ours and is not any more
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ class Holder:
     """run, handoff or maintenance"""
     place: Place
     pid: int
-    pid_start: int
+    pid_start: int | None
+    """None where it cannot be seen: then any process with that pid counts as the holder."""
     user: str
     terminal: str | None
     harness: str | None
@@ -81,7 +82,7 @@ def holder_here(
         purpose=purpose,
         place=place_here(store),
         pid=pid,
-        pid_start=host.process_start(pid) or 0,
+        pid_start=host.process_start(pid),
         user=host.user_name(),
         terminal=host.terminal_name(env),
         harness=harness,

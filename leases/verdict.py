@@ -1,17 +1,27 @@
 """Whether a lease may be taken: a pure function over the row and injected facts.
 
-Rows of the table (same host, boot and pid namespace unless said otherwise; `*` any):
+Same host, boot and pid namespace, first row that fits; `*` any, `lapsed` as told below:
 
     holder    child          lapsed   verdict
-    free      *              *        free
+    free      *              *        take      free
     *         running        *        held      child_running
     dead      dead or none   *        take      holder_dead
     stopped   not running    yes      take      stopped
-    other     not running    yes      take      lapsed
-    *         not running    no       held      holder_alive or not_lapsed
-    on an earlier boot       *        take      earlier_boot
-    another namespace/host   yes      take      lapsed
-    another namespace/host   no       held      elsewhere
+    dead      stopped        yes      take      stopped
+    *         not running    yes      take      lapsed
+    dead      not running    no       held      not_lapsed
+    *         not running    no       held      holder_alive
+
+Elsewhere:
+
+    same host, earlier boot  *        take      earlier_boot
+    other namespace or host  yes      take      lapsed
+    other namespace or host  no       held      elsewhere
+
+A process that this user may not see counts as "not running" here and as one that may live.
+
+Lapsed: on the same host and boot the time since the last renewal counts, on a clock that runs
+through suspend and that nobody can set; across hosts only the wall clock and `expires_at` are left.
 """
 
 from __future__ import annotations
@@ -71,4 +81,51 @@ class Verdict:
 
 def judge(view: LeaseView | None, facts: Facts) -> Verdict:
     """Apply the table."""
-    raise NotImplementedError
+    if view is None or view.holder is None:
+        return Verdict(takeable=True, why=Why.FREE, child_may_live=False, remaining_ms=0)
+    there, here = view.holder.place, facts.place
+    remaining = _remaining(view, facts)
+    if there == here and here.boot_id:
+        return _same_place(facts, remaining)
+    if there.host_id == here.host_id and _different(there.boot_id, here.boot_id):
+        return Verdict(takeable=True, why=Why.EARLIER_BOOT, child_may_live=False, remaining_ms=0)
+    return Verdict(
+        takeable=remaining == 0,
+        why=Why.ELSEWHERE if remaining else Why.LAPSED,
+        child_may_live=view.child_pid is not None,
+        remaining_ms=remaining,
+    )
+
+
+def _same_place(facts: Facts, remaining: int) -> Verdict:
+    child_gone = facts.child in (None, Life.DEAD)
+    holder_dead = facts.holder is Life.DEAD
+    if facts.child is Life.RUNNING:
+        takeable, why = False, Why.CHILD_RUNNING
+    elif holder_dead and child_gone:
+        takeable, why = True, Why.HOLDER_DEAD
+    elif remaining:
+        takeable, why = False, Why.NOT_LAPSED if holder_dead else Why.HOLDER_ALIVE
+    elif facts.holder is Life.STOPPED or (holder_dead and facts.child is Life.STOPPED):
+        takeable, why = True, Why.STOPPED
+    else:
+        takeable, why = True, Why.LAPSED
+    return Verdict(
+        takeable=takeable, why=why, child_may_live=not child_gone, remaining_ms=remaining
+    )
+
+
+def _remaining(view: LeaseView, facts: Facts) -> int:
+    """Return the milliseconds until the lease lapses; 0 when it has."""
+    assert view.holder is not None  # noqa: S101  (the caller has looked)
+    there, here = view.holder.place, facts.place
+    same_kernel = there.host_id == here.host_id and there.boot_id == here.boot_id and here.boot_id
+    if same_kernel:
+        left = view.renewed_boot + (view.expires_at - view.renewed_at) - facts.boot_ms
+    else:
+        left = view.expires_at - facts.now_ms
+    return max(0, left)
+
+
+def _different(one: str, other: str) -> bool:
+    return bool(one) and bool(other) and one != other

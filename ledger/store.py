@@ -280,15 +280,27 @@ def _bring_current(store: Store, mode: str) -> None:
 
 
 def _touch_private(path: Path) -> None:
+    """Create the file 0600, or tighten one that is there.
+
+    An existing one is never opened: closing it would drop the locks that another connection of
+    this process holds on it.
+    """
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        _tighten(path)
     except OSError as error:
         raise _os_error(error, path) from error
-    try:
-        if os.fstat(fd).st_mode & 0o077:
-            os.fchmod(fd, 0o600)
-    finally:
+    else:
         os.close(fd)
+
+
+def _tighten(path: Path) -> None:
+    try:
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+    except OSError as error:
+        raise _os_error(error, path) from error
 
 
 def _host_id(home: Path) -> str:
