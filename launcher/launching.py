@@ -91,12 +91,11 @@ def request(job: Job, target: Target, run_dir: Path, context: str | None) -> Lau
     )
 
 
-def prepare(job: Job, run: RunRow, target: Target) -> Ready:
+def prepare(job: Job, run: RunRow, target: Target, run_dir: Path) -> Ready:
     """Compose and store the briefings, write the run's folder, build argv and environment.
 
     Raises the errors of the adapter, the store and the folder; nothing has been started then.
     """
-    run_dir = folder.path_of(job.store.home, run.id)
     channel = job.adapter.channel(request(job, target, run_dir, None))
     briefed = _brief(job, run, target, channel, run_dir)
     context = None
@@ -234,7 +233,7 @@ def _print_now(
     row = next((r for r in briefed.rows if (r.purpose, r.session) == wanted), None)
     if row is None:
         return None
-    delivery = ids.delivery_id(run.nonce, 1)
+    delivery = ids.delivery_id(run.nonce, len(deliveries.of_run(store, run.id)) + 1)
     deliveries.record_printed(
         store,
         delivery,

@@ -1,0 +1,153 @@
+"""What happened while no run of ours was looking: unfinished runs, tails, sessions begun outside."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from importers import registry, service
+from importers.base import Importer, Source, StoreState, StoreUnreadable
+from launcher import folder
+from launcher.output import ago, plural, say
+from launcher.place import Place
+from launcher.touched import inside
+from leases import lease as leases
+from ledger import runs, sessions
+from ledger.model import Origin, Step, Workstream
+from ledger.store import Store
+
+OFFERED = 5
+LOOKED_AT = 200
+"""Newest sessions whose heads are read when looking for ones to adopt."""
+
+
+def finish_unfinished(
+    store: Store, workstream: Workstream, held: leases.Lease, *, quiet: bool
+) -> int:
+    """Finish runs of this workstream that did not end by themselves, under our token.
+
+    Returns how many there were.
+    """
+    pending = runs.unfinished(store, workstream)
+    for run in pending:
+        from launcher.finish import finish
+
+        if run.step in (Step.PLANNED, Step.BRIEFED, Step.SPAWNING) and run.child_pid is None:
+            from ledger.model import Outcome
+
+            runs.close(store, run, Outcome.SPAWN_FAILED, None)
+            folder.remove(store.home, run.id)
+            continue
+        run = runs.adopt_token(store, run, held.token)
+        done = finish(store, run, recovery=True)
+        if not quiet:
+            events = plural(sum(done.imported.values()), "event")
+            say(f"finished the run of {run.entry} that was cut off: {events} imported")
+    return len(pending)
+
+
+def catch_up(store: Store, workstream: Workstream, *, say_losses: bool) -> dict[str, int]:
+    """Import the tails of all linked sessions; returns counts by kind."""
+    counts: dict[str, int] = {}
+    for summary in service.import_linked(store, workstream):
+        for kind, count in summary.imported.items():
+            counts[kind] = counts.get(kind, 0) + count
+        if say_losses:
+            for notice in summary.notices:
+                say(notice)
+    return counts
+
+
+def refresh(store: Store, workstream: Workstream) -> list[str]:
+    """Before a reading command: import complete records of all linked sessions and of a live run.
+
+    Needs no lease. Returns the native ids of sessions that a live run is writing now.
+    """
+    live = _live_sessions(store, workstream)
+    for summary in service.import_linked(store, workstream, open_sessions=frozenset(live)):
+        for notice in summary.notices:
+            say(notice)
+    return live
+
+
+def _live_sessions(store: Store, workstream: Workstream) -> list[str]:
+    view = leases.inspect(store, workstream.id)
+    if view is None or view.holder is None or view.child_pid is None:
+        return []
+    run = runs.find(store, view.holder.run)
+    if run is None:
+        return []
+    importer = registry.get(run.harness)
+    home = Path(sessions.store_home(store, run.store))
+    found = []
+    for event in folder.events(folder.path_of(store.home, run.id)):
+        if event.event != "SessionStart" or event.session in found:
+            continue
+        source = importer.locate(home, event.session)
+        known = sessions.by_native(store, run.harness, event.session, home=home)
+        if source.state is not StoreState.PRESENT:
+            continue
+        if known is not None and known.workstream != workstream.id:
+            continue
+        if known is None:
+            known = sessions.link_session(
+                store,
+                workstream,
+                harness=run.harness,
+                entry=run.entry,
+                home=home,
+                native_id=event.session,
+                one_shot=run.one_shot,
+                origin=Origin.RUN,
+                deliver=True,
+                born=event.source,
+                born_through=workstream.head_seq if event.source == "clear" else None,
+            )
+        runs.touch_session(store, run, known.id, event.source or "startup")
+        found.append(event.session)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A session that began without us, offered for adoption."""
+
+    native_id: str
+    line: str
+
+
+def adoptable(store: Store, importer: Importer, home: Path, place: Place) -> list[Candidate]:
+    """Return the newest sessions of this work tree that no workstream has, at most five."""
+    found: list[Candidate] = []
+    for source in itertools.islice(_readable(importer, home), LOOKED_AT):
+        if sessions.by_native(store, importer.name, source.native_id, home=home) is not None:
+            continue
+        candidate = _candidate(store, importer, source, place)
+        if candidate is not None:
+            found.append(candidate)
+        if len(found) == OFFERED:
+            break
+    return found
+
+
+def _readable(importer: Importer, home: Path) -> Iterable[Source]:
+    return (s for s in importer.discover(home) if s.state is StoreState.PRESENT)
+
+
+def _candidate(store: Store, importer: Importer, source: Source, place: Place) -> Candidate | None:
+    try:
+        facts = importer.describe(source)
+    except StoreUnreadable:
+        return None
+    directory = facts.cwd or facts.first_cwd
+    if facts.subagent_of is not None or directory is None:
+        return None
+    if not inside(directory, place.checkout.keys.worktree):
+        return None
+    when = ago(facts.last_at or facts.started_at, store.clock.now_ms())
+    what = facts.title or "no title"
+    return Candidate(
+        native_id=source.native_id, line=f"{when:>12}  {source.native_id}  {what[:60]}"
+    )

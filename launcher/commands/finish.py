@@ -1,0 +1,43 @@
+"""`workstream _finish RUN`: the end of a run, in a fresh process of the installed program.
+
+Prints one JSON document on stdout. SIGINT stops it at a batch boundary.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+import click
+
+
+@click.command("_finish", hidden=True)
+@click.argument("run")
+def command(run: str) -> int:
+    """Finish a run whose harness has ended."""
+    from launcher.finish import finish
+    from ledger import runs
+    from ledger.errors import UnavailableError, WorkstreamError
+    from ledger.store import open_store, state_home
+
+    interrupted = False
+
+    def on_interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        with open_store(state_home(os.environ)) as store:
+            row = runs.find(store, run)
+            if row is None:
+                raise UnavailableError(f"there is no run {run}")
+            document = finish(store, row, recovery=False, stop=lambda: interrupted).document()
+    except WorkstreamError as error:
+        document = {"failed": str(error)}
+    if document.get("interrupted"):
+        document["failed"] = "interrupted"
+    json.dump(document, sys.stdout)
+    return 0

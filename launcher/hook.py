@@ -1,0 +1,181 @@
+"""What a harness's session hook executes: note the event, print the briefing meant for it.
+
+The launcher copies this file into the run's folder, with `hook.json` beside it, and has the
+harness run it with `python -I -S`. Standard library only; it ends with 0 whatever happens and is
+silent on every failure: a harness must never suffer from it. One line per event goes to the
+run's event file in a single write; a printed briefing carries a delivery id of its own, unique
+within the run however many hooks run at once.
+
+With `--mcp FILE` it serves the text of FILE as the instructions of an MCP server without tools,
+for a harness whose hooks are switched off.
+"""
+
+from __future__ import annotations
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+PLACEHOLDER = "dlv_@@@@@@@@@@_@@@@"
+"""Stands in a briefing where the delivery id goes; equal to `ledger.ids.DELIVERY_PLACEHOLDER`."""
+MOST_DELIVERIES = 9999
+_FIELDS = (
+    ("session", "session_id"),
+    ("transcript", "transcript_path"),
+    ("source", "source"),
+    ("reason", "reason"),
+    ("cwd", "cwd"),
+    ("model", "model"),
+    ("agent", "agent_id"),
+)
+
+Json = dict[str, object]
+
+
+def main(arguments: list[str], folder: str) -> None:
+    """Serve one hook call, or the MCP fallback; prints nothing when there is nothing for it."""
+    if arguments[:1] == ["--mcp"]:
+        serve_mcp(arguments[1])
+        return
+    payload = json.loads(sys.stdin.buffer.read() or b"{}")
+    with open(os.path.join(folder, "hook.json"), "rb") as file:
+        run = json.loads(file.read())
+    event = payload.get("hook_event_name")
+    entry = choose(run.get("briefings"), payload) if event == "SessionStart" else None
+    text, delivery = None, None
+    if entry is not None:
+        text, delivery = stamped(folder, str(entry["file"]), str(run["nonce"]))
+    line: Json = {
+        "version": 1,
+        "at": time.time_ns() // 1_000_000,
+        "event": event,
+        **{name: _text(payload.get(key)) for name, key in _FIELDS},
+        "briefing": None if entry is None else entry["id"],
+        "delivery": delivery,
+    }
+    append(str(run["events"]), json.dumps(line) + "\n")
+    if text is not None:
+        output = {"hookEventName": "SessionStart", "additionalContext": text}
+        _write(1, json.dumps({"hookSpecificOutput": output}).encode())
+
+
+def choose(briefings: object, payload: Json) -> Json | None:
+    """Return the briefing entry for the session that starts, None when there is none for it.
+
+    A subagent gets none. A session that is not linked gets the one for a new session, whatever
+    its source says: a fork made inside claude is reported as a resume.
+    """
+    if not isinstance(briefings, dict) or payload.get("agent_id"):
+        return None
+    session, source = payload.get("session_id"), payload.get("source")
+    if source == "clear":
+        return _entry(briefings.get("clear"), session)
+    if source == "compact":
+        return _entry(briefings.get("compact"), session)
+    return _entry(briefings, session)
+
+
+def _entry(node: object, session: object) -> Json | None:
+    """Return `node` when it is an entry itself, else the session's own, else the new one's."""
+    if not isinstance(node, dict):
+        return None
+    if "file" in node:
+        return node
+    sessions = node.get("sessions")
+    own = sessions.get(session) if isinstance(sessions, dict) else None
+    chosen = node.get("new") if own is None else own
+    return chosen if isinstance(chosen, dict) else None
+
+
+def stamped(folder: str, name: str, nonce: str) -> tuple[str, str]:
+    """Return a briefing's text under a fresh delivery id, and that id."""
+    with open(os.path.join(folder, name), "rb") as file:
+        text = file.read().decode("utf-8", "replace")
+    delivery = f"dlv_{nonce}_{next_number(folder):04d}"
+    return text.replace(PLACEHOLDER, delivery), delivery
+
+
+def next_number(folder: str) -> int:
+    """Return the next delivery number of the run, from 1; never the same one twice.
+
+    Leaves an empty file per number. Raises OSError when the folder cannot be written, or when all
+    four digits are used up.
+    """
+    for number in range(1, MOST_DELIVERIES + 1):
+        path = os.path.join(folder, f"delivery.{number:04d}")
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            continue
+        return number
+    message = "no delivery number is left"
+    raise OSError(message)
+
+
+def append(path: str, line: str) -> None:
+    """Append a line to the event file in one write."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        _write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def serve_mcp(path: str) -> None:
+    """Answer a harness that speaks MCP on stdin until it closes it."""
+    with open(path, "rb") as file:
+        text = file.read().decode("utf-8", "replace")
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        answer = reply(request, text) if isinstance(request, dict) else None
+        if answer is not None:
+            _write(1, json.dumps(answer).encode() + b"\n")
+
+
+def reply(request: Json, text: str) -> Json | None:
+    """Return the answer to one JSON-RPC message; None for a notification or a response."""
+    method, number = request.get("method"), request.get("id")
+    if method is None or number is None:
+        return None
+    results: dict[str, Json] = {
+        "ping": {},
+        "tools/list": {"tools": []},
+        "initialize": {
+            "protocolVersion": _protocol(request),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "workstream_context", "version": "1"},
+            "instructions": text,
+        },
+    }
+    result = results.get(str(method))
+    if result is None:
+        error = {"code": -32601, "message": f"no such method: {method}"}
+        return {"jsonrpc": "2.0", "id": number, "error": error}
+    return {"jsonrpc": "2.0", "id": number, "result": result}
+
+
+def _protocol(request: Json) -> object:
+    params = request.get("params")
+    wanted = params.get("protocolVersion") if isinstance(params, dict) else None
+    return wanted or "2025-06-18"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Write everything; a file takes it in one call, a pipe may need several."""
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+if __name__ == "__main__":
+    try:  # noqa: SIM105 - contextlib would be one more import in a harness's start
+        main(sys.argv[1:], os.path.dirname(os.path.abspath(__file__)))
+    except BaseException:  # noqa: S110 - a hook that fails must not disturb the harness
+        pass
+    os._exit(0)

@@ -1,0 +1,475 @@
+"""`workstream run`: acquire, catch up, plan, brief, spawn, wait, finish.
+
+The exit code is the harness's own once it was started, whatever happens afterwards; ours, from the
+table in `ledger/errors.py`, before that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from importers import registry as importer_registry
+from launcher import child, ending, executables, folder, launching, planning, prompts, report
+from launcher.catchup import adoptable, catch_up, finish_unfinished
+from launcher.config import HarnessEntry, checked_budget
+from launcher.harnesses import registry
+from launcher.harnesses.base import Adapter, Form, Invocation
+from launcher.launching import Job
+from launcher.options import RunOptions
+from launcher.output import say
+from launcher.place import Place
+from launcher.planning import Target
+from launcher.resolve import Choice, choose_or_create
+from leases import lease as leases
+from leases.errors import LeaseHeld
+from leases.heartbeat import Heartbeat
+from leases.holder import holder_here
+from ledger import ids, redaction, runs, sessions, workstreams
+from ledger.errors import BusyError, StateError, UsageError, WorkstreamError
+from ledger.model import Outcome, RunRow, Step
+from ledger.store import DATABASE, Store, open_store
+
+FAST_FAILURE_MS = 8_000
+"""A resume that ends with an error this soon, and touched nothing, is taken for a refusal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The harness that was asked for, and its native arguments understood."""
+
+    entry: HarnessEntry
+    adapter: Adapter
+    invocation: Invocation
+
+
+def run(options: RunOptions, place: Place) -> int:
+    """Do one managed run and return the exit code. Raises our errors before the child starts."""
+    if options.budget is not None:
+        checked_budget(options.budget, "--budget")
+    for warning in place.config.warnings:
+        say(warning)
+    named = options.harness if options.harness not in (None, "-") else None
+    asked = None if named is None else _ask(place, named, options.args)
+    if asked is not None and asked.invocation.form is Form.UTILITY:
+        _pass_through(place, options, asked)
+    if options.unmanaged:
+        return _unmanaged(place, options, asked)
+    if options.dry_run:
+        return _dry_run(place, options, asked)
+    try:
+        with open_store(place.home) as store:
+            _refuse_nested(store, place)
+            return _managed(store, place, options, asked)
+    except StateError as error:
+        return _without_state(place, options, asked, error)
+
+
+# --- which harness ------------------------------------------------------------------------------
+
+
+def _ask(place: Place, name: str, args: tuple[str, ...]) -> Asked:
+    entry = place.config.entry(name)
+    adapter = registry.get(entry.use)
+    if entry.name == entry.use:
+        entry = replace(entry, name=adapter.name, use=adapter.name)
+    invocation = adapter.classify((*entry.args, *args))
+    return Asked(entry=entry, adapter=adapter, invocation=replace(invocation, args=args))
+
+
+def _last_harness(store: Store, place: Place, options: RunOptions, choice: Choice) -> str:
+    used = runs.recent_entries(store, choice.workstream)
+    if options.harness == "-":
+        if len(used) < 2:
+            raise UsageError(
+                "no other harness was used on this workstream before",
+                next_step="Name one: workstream run HARNESS",
+            )
+        return used[1]
+    if used:
+        return used[0]
+    if place.config.harness is not None:
+        return place.config.harness
+    if place.terminal:
+        found = [name for name in registry.names() if _installed(place, name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            return prompts.choose("Which harness?", found)
+    raise UsageError(
+        "no harness was used on this workstream yet",
+        next_step=f"Name one: workstream run {'|'.join(registry.names())}",
+    )
+
+
+def _installed(place: Place, name: str) -> bool:
+    adapter = registry.get(name)
+    try:
+        executables.find(adapter, place.config.entry(name), place.env, None)
+    except WorkstreamError:
+        return False
+    return True
+
+
+# --- without a lease ----------------------------------------------------------------------------
+
+
+def _pass_through(place: Place, options: RunOptions, asked: Asked) -> NoReturn:
+    """Become the harness: nothing recorded, exit code its own."""
+    env = launching.child_environment(place, asked.entry, options, asked.adapter)
+    path = executables.find(asked.adapter, asked.entry, env, options.executable)
+    argv = [str(path), *asked.entry.args, *options.args]
+    sys.stdout.flush()
+    os.execve(path, argv, env)  # noqa: S606  (the person asked for exactly this program)
+
+
+def _unmanaged(place: Place, options: RunOptions, asked: Asked | None) -> int:
+    if asked is None:
+        raise UsageError("--unmanaged needs the name of a harness")
+    _pass_through(place, options, asked)
+
+
+def _refuse_nested(store: Store, place: Place) -> None:
+    run_id = place.env.get("WORKSTREAM_RUN_ID", "").strip()
+    outer = runs.find(store, run_id) if run_id else None
+    if outer is None or outer.step is Step.CLOSED:
+        return
+    view = leases.inspect(store, outer.workstream)
+    if view is None or view.holder is None or view.holder.run != outer.id:
+        return
+    name = workstreams.get(store, outer.workstream).name
+    raise BusyError(
+        f"this is inside a run of workstream {name} already ({outer.entry}, {outer.id})",
+        next_step="Start the harness without a run of its own: workstream run --unmanaged …",
+    )
+
+
+def _without_state(
+    place: Place, options: RunOptions, asked: Asked | None, error: StateError
+) -> int:
+    """Say why there is no run, print the bare command, and offer to start it unmanaged."""
+    if asked is None:
+        raise error
+    env = launching.child_environment(place, asked.entry, options, asked.adapter)
+    path = executables.find(asked.adapter, asked.entry, env, options.executable)
+    bare = " ".join(_quoted([str(path), *asked.entry.args, *options.args]))
+    policy = place.config.on_state_error
+    say(str(error))
+    say(f"the harness itself starts with: {bare}")
+    wanted = policy == "unmanaged" or (
+        policy == "ask" and place.terminal and prompts.confirm("Start it now, without a run?")
+    )
+    if not wanted:
+        return error.exit_code
+    say("started without a run; the next one can adopt this session")
+    _pass_through(place, options, asked)
+
+
+def _quoted(argv: list[str]) -> list[str]:
+    import shlex
+
+    return [shlex.quote(word) for word in argv]
+
+
+# --- the managed run ----------------------------------------------------------------------------
+
+
+def _managed(store: Store, place: Place, options: RunOptions, asked: Asked | None) -> int:
+    ask = prompts.confirm if place.terminal else None
+    with store.transaction():
+        choice = choose_or_create(store, place, name=options.workstream, new=options.new, ask=ask)
+        if options.objective is not None:
+            from ledger import host
+
+            workstreams.set_objective(
+                store, choice.workstream, options.objective, by=host.user_name()
+            )
+            choice = replace(choice, workstream=workstreams.get(store, choice.workstream.id))
+    if asked is None:
+        asked = _ask(place, _last_harness(store, place, options, choice), options.args)
+        if asked.invocation.form is Form.UTILITY:
+            _pass_through(place, options, asked)
+    job = _job(store, place, options, choice, asked)
+    held = _acquire(job)
+    try:
+        started = _start(job, held)
+    except BaseException:
+        leases.release(store, choice.workstream.id, held.token)
+        raise
+    return _watch(job, held, started)
+
+
+def _job(
+    store: Store,
+    place: Place,
+    options: RunOptions,
+    choice: Choice,
+    asked: Asked,
+    cache: Path | None = None,
+) -> Job:
+    env = launching.child_environment(place, asked.entry, options, asked.adapter)
+    path = executables.find(asked.adapter, asked.entry, env, options.executable)
+    cache = cache or store.home / "programs.json"
+    program = executables.inspect(asked.adapter, path, env, cache)
+    importer = importer_registry.get(asked.adapter.name)
+    return Job(
+        store=store,
+        place=place,
+        options=options,
+        choice=choice,
+        entry=asked.entry,
+        adapter=asked.adapter,
+        importer=importer,
+        program=program,
+        invocation=asked.invocation,
+        env=env,
+        store_home=importer.home(env),
+        one_shot=asked.invocation.form is Form.ONE_SHOT,
+    )
+
+
+def _acquire(job: Job) -> leases.Lease:
+    """Take the lease, waiting or asking as the person wants. Raises LeaseHeld (75)."""
+    store, workstream = job.store, job.choice.workstream
+    holder = holder_here(
+        store, run=ids.random_id("run_"), env=job.place.env, harness=job.entry.name
+    )
+    if job.options.take_over:
+        return leases.take_over(store, workstream.id, holder)
+    wait = job.options.wait if job.options.wait is not None else job.place.config.wait
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return leases.acquire(store, workstream.id, holder)
+        except LeaseHeld as held:
+            if time.monotonic() < deadline:
+                time.sleep(min(0.5, max(0.0, deadline - time.monotonic())))
+                continue
+            if not job.place.terminal or job.options.quiet or job.one_shot:
+                raise
+            answer = prompts.busy(held.description)
+            if answer == "quit":
+                raise
+            if answer == "take over":
+                return leases.take_over(store, workstream.id, holder, seen_token=held.view.token)
+            if answer == "stop":
+                ending.ask_to_stop(held.view)
+            deadline = time.monotonic() + 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A run whose child is alive."""
+
+    run: RunRow
+    target: Target
+    ready: launching.Ready
+    process: child.Child
+    began: float
+
+
+def _start(job: Job, held: leases.Lease) -> Started:
+    began = time.monotonic()
+    store = job.store
+    finish_unfinished(store, job.choice.workstream, held, quiet=job.options.quiet)
+    catch_up(store, job.choice.workstream, say_losses=not job.options.quiet)
+    job = replace(
+        job,
+        choice=replace(job.choice, workstream=workstreams.get(store, job.choice.workstream.id)),
+        options=_maybe_adopt(job),
+    )
+    target = planning.decide(_request(job, held), one_shot=job.one_shot)
+    with store.transaction():
+        row = runs.create(store, **_run_columns(job, held, target))
+    return _launch(job, held, target, row, began)
+
+
+def _request(job: Job, held: leases.Lease | None) -> planning.Request:
+    verdict = None if held is None else held.verdict
+    return planning.Request(
+        store=job.store,
+        choice=job.choice,
+        entry=job.entry.name,
+        adapter=job.adapter,
+        importer=job.importer,
+        home=job.store_home,
+        invocation=job.invocation,
+        options=job.options,
+        cwd=job.place.cwd,
+        old_child_may_live=verdict is not None and verdict.child_may_live,
+    )
+
+
+def _maybe_adopt(job: Job) -> RunOptions:
+    """On a terminal, offer sessions of an empty workstream's repository that began without us."""
+    options = job.options
+    if not job.place.terminal or job.one_shot or options.quiet or options.fresh or options.adopt:
+        return options
+    if job.invocation.select is not planning.Select.NONE or job.choice.workstream.head_seq:
+        return options
+    found = adoptable(job.store, job.importer, job.store_home, job.place)
+    chosen = prompts.adopt(job.adapter.title, found) if found else None
+    return options if chosen is None else replace(options, adopt=chosen)
+
+
+def _launch(job: Job, held: leases.Lease, target: Target, row: RunRow, began: float) -> Started:
+    store = job.store
+    try:
+        run_dir = folder.create(store.home, row.id)
+        with store.transaction():
+            ready = launching.prepare(job, row, target, run_dir)
+            native = ready.launch.native_id or row.native_id
+            runs.advance(store, row, Step.BRIEFED, native_id=native)
+        report.start_line(job, target, ready)
+        process = _spawn(job, held, row, ready)
+    except BaseException:
+        runs.close(store, row, Outcome.SPAWN_FAILED, None)
+        folder.remove(store.home, row.id)
+        raise
+    run = runs.get(store, row.id)
+    return Started(run=run, target=target, ready=ready, process=process, began=began)
+
+
+def _spawn(job: Job, held: leases.Lease, row: RunRow, ready: launching.Ready) -> child.Child:
+    store = job.store
+
+    def on_spawned(pid: int, start: int) -> None:
+        with store.transaction():
+            leases.check(store, job.choice.workstream.id, held.token)
+            leases.record_child(store, job.choice.workstream.id, held.token, pid, start)
+            runs.advance(
+                store,
+                row,
+                Step.RUNNING,
+                child_pid=pid,
+                child_start=start,
+                spawned_at=store.clock.now_ms(),
+            )
+            workstreams.remember_choice(
+                store,
+                job.choice.repository.id,
+                job.place.checkout.keys.worktree,
+                job.choice.workstream,
+            )
+
+    return child.spawn(ready.launch.argv, ready.environment, job.place.cwd, on_spawned=on_spawned)
+
+
+def _run_columns(job: Job, held: leases.Lease, target: Target) -> Mapping[str, object]:
+    holder = holder_here(job.store, run=held.run, env=job.place.env, harness=job.entry.name)
+    argv = [job.adapter.name, *job.entry.args, *job.options.args]
+    native = target.resume or job.invocation.native_id
+    return {
+        "id": held.run,
+        "workstream": job.choice.workstream,
+        "entry": job.entry.name,
+        "harness": job.adapter.name,
+        "store_id": sessions.native_store(job.store, job.adapter.name, job.store_home),
+        "token": held.token,
+        "nonce": ids.nonce(),
+        "one_shot": job.one_shot,
+        "mode": target.mode,
+        "native_id": native,
+        "cwd": str(job.place.cwd),
+        "worktree": job.place.checkout.keys.worktree,
+        "argv": tuple(redaction.scrub(word).text for word in argv),
+        "program": job.program.version,
+        "host_id": holder.place.host_id,
+        "boot_id": holder.place.boot_id,
+        "pid_ns": holder.place.pid_ns,
+        "pid": holder.pid,
+        "pid_start": holder.pid_start,
+    }
+
+
+def _watch(job: Job, held: leases.Lease, started: Started) -> int:
+    """Wait for the child, finish the run, report. Returns the child's exit code."""
+    heartbeat = Heartbeat(job.store.home, job.choice.workstream.id, held.token)
+    heartbeat.start()
+    try:
+        status = started.process.wait(
+            on_resume=heartbeat.beat_now, log=job.store.home / "launcher.log"
+        )
+        again = _refused(job, started, status)
+        if again is not None:
+            started = _second_try(job, held, started, again)
+            status = started.process.wait(
+                on_resume=heartbeat.beat_now, log=job.store.home / "launcher.log"
+            )
+        finished = ending.finish(job, held, started.run, status)
+    finally:
+        heartbeat.stop()
+    report.end(job, held, started, status, finished)
+    return status.exit_code
+
+
+def _refused(job: Job, started: Started, status: child.ExitStatus) -> str | None:
+    """Return why a resume of ours is taken for refused by the harness, or None."""
+    if started.target.resume is None or status.exit_code == 0 or status.signal is not None:
+        return None
+    if (time.monotonic() - started.process.started) * 1000 > FAST_FAILURE_MS:
+        return None
+    events = folder.events(folder.path_of(job.store.home, started.run.id))
+    if any(event.event == "SessionStart" for event in events):
+        return None
+    source = job.importer.locate(job.store_home, started.target.resume)
+    if source.signature != sessions.signature(job.store, started.target.session):
+        return None
+    return f"{job.adapter.title} refused to resume {started.target.resume}"
+
+
+def _second_try(job: Job, held: leases.Lease, started: Started, why: str) -> Started:
+    """Start once more, with a new session; never a third time."""
+    say(f"{why}; a new session is started")
+    folder.remove(job.store.home, started.run.id)
+    with job.store.transaction():
+        runs.advance(job.store, started.run, Step.PLANNED, mode="create", native_id=None)
+    target = Target(mode="create", notices=(why,))
+    return _launch(job, held, target, runs.get(job.store, started.run.id), started.began)
+
+
+# --- dry run ------------------------------------------------------------------------------------
+
+
+class _Undo(Exception):  # noqa: N818
+    """Leaves a transaction so that it is rolled back."""
+
+
+def _dry_run(place: Place, options: RunOptions, asked: Asked | None) -> int:
+    """Print the plan and change nothing: all of it happens in a transaction that is undone.
+
+    Without a ledger it happens in a scratch directory. The plan's files are written to a scratch
+    directory too.
+    """
+    with tempfile.TemporaryDirectory(prefix="workstream-dry-run-") as scratch:
+        exists = (place.home / DATABASE).exists()
+        with open_store(place.home if exists else Path(scratch) / "home") as store:
+            try:
+                with store.transaction():
+                    _plan(store, place, options, asked, Path(scratch))
+                    raise _Undo  # noqa: TRY301  (the rollback is the point)
+            except _Undo:
+                return 0
+
+
+def _plan(
+    store: Store, place: Place, options: RunOptions, asked: Asked | None, scratch: Path
+) -> None:
+    choice = choose_or_create(store, place, name=options.workstream, new=options.new, ask=None)
+    if asked is None:
+        asked = _ask(place, _last_harness(store, place, options, choice), options.args)
+    job = _job(store, place, options, choice, asked, cache=scratch / "programs.json")
+    held = leases.Lease(
+        workstream=choice.workstream.id, token=0, run=ids.random_id("run_"), expires_at=0
+    )
+    catch_up(store, choice.workstream, say_losses=False)
+    target = planning.decide(_request(job, None), one_shot=job.one_shot)
+    row = runs.create(store, **_run_columns(job, held, target))
+    (scratch / folder.RUNS).mkdir()
+    report.plan(job, target, row, folder.create(scratch, row.id))
