@@ -96,7 +96,9 @@ class Tail:
     that were yielded before stay valid and `position` counts exactly those.
     """
 
-    def __init__(self, path: Path, position: Position | None, *, max_line: int) -> None:
+    def __init__(
+        self, path: Path, position: Position | None, *, max_line: int, chunk: int = CHUNK
+    ) -> None:
         self.path = path
         self.resumed = False
         """True if `position` was proven to fit; False means that reading starts at byte 0."""
@@ -104,6 +106,7 @@ class Tail:
         """Bytes of the unterminated last line, known once `lines()` has ended."""
         self._wanted = position
         self._max_line = max_line
+        self._chunk = chunk
         self._offset = 0
         self._number = 0
         self._recent = b""  # the bytes just before self._buffer
@@ -183,7 +186,7 @@ class Tail:
                 yield line
                 start = self._used
                 continue
-            more = self._source.read(min(max(CHUNK, rest), MAX_READ))
+            more = self._source.read(min(max(self._chunk, rest), MAX_READ))
             if not more:
                 self.pending = rest
                 return
