@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ledger.redaction.values import Site, is_placeholder, is_secret
+from ledger.redaction.values import MARKER, Site, is_placeholder, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,9 @@ _NAMES: Final = (
     _name("seed", "seed[_-]?phrase", "seed-phrase"),
 )
 
+GATES: Final = frozenset(name.gate for name in _NAMES)
+"""A text that holds none of these, lowercased, has no assignment to look at."""
+
 _KEY_QUALIFIER: Final = re.compile(
     rb"(?:api|access|secret|private|account|encryption|encrypt|signing|signature|master|shared|"
     rb"sharedaccess|preshared|auth|storage|subscription|consumer|deploy|webhook|jwt|hmac|license|"
@@ -63,15 +66,18 @@ _PASS_HEAD: Final = re.compile(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|red
 
 _IDENTIFIER: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _HEAD_WINDOW: Final = 64
-_BARE_VALUE: Final = re.compile(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/]))+")
-_SHELL_VALUE: Final = re.compile(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/]))+")
+_JUDGED: Final = 256
+"""How much of a value is read to judge it; the whole of it is replaced."""
+_BARE_VALUE: Final = re.compile(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
+_SHELL_VALUE: Final = re.compile(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
+_CUT_VALUE: Final = re.compile(rb"[^\s\"'`\\]{1,256}")
 _LINE_END: Final = re.compile(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
 _PARAMETER_LEADS: Final = b";&?"
 
 _FLAG: Final = re.compile(
     rb"(?<![\w-])--(?=[a-z])[a-z0-9-]{0,30}?"
     rb"(?P<name>password|passwd|passphrase|pass|token|secret|credential|api-?key|access-?key|"
-    rb"secret-?key|private-?key|auth-?key|pat)(?:[ \t]{1,3}|[\"'],[ \t\n]{0,20})"
+    rb"secret-?key|private-?key|auth-?key)(?:[ \t]{1,3}|[\"'],[ \t\n]{0,20})"
     rb"(?P<open>\\{0,7}[\"'])?(?![-|>&;])"
 )
 _XML: Final = re.compile(
@@ -96,24 +102,44 @@ def is_secret_name(name: str) -> str | None:
     return None
 
 
-def find_assignments(raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, type) of each value that stands after a secret's name."""
-    for rule in _NAMES:
-        if rule.gate in lower:
-            for match in rule.pattern.finditer(lower):
-                span = _assigned(rule, match, raw, lower)
-                if span:
-                    yield *span, rule.kind
-    if b" --" in lower or b'"--' in lower or b"'--" in lower or b"\n--" in lower:
-        for match in _FLAG.finditer(lower):
-            span = _flagged(match, raw)
-            if span:
-                yield *span, _flag_kind(match["name"])
+def find_assignments(
+    raw: bytes, lower: bytes, words: frozenset[bytes]
+) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, type) of each value that stands after a secret's name.
+
+    ``words`` are those of ``GATES`` that occur in ``lower``.
+    """
+    if words.isdisjoint(GATES):
+        return
+    if b"=" in lower or b":" in lower:
+        for rule in _NAMES:
+            if rule.gate in words:
+                yield from _after_names(rule, raw, lower)
+    if b"--" in lower:
+        yield from _after_flags(raw, lower)
     if b"</" in lower:
         for match in _XML.finditer(lower):
             start, end = match.span("value")
             if not is_placeholder(raw[start:end]):
                 yield start, end, "password"
+
+
+def _after_names(rule: _Name, raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
+    done = 0
+    for match in rule.pattern.finditer(lower):
+        span = _assigned(rule, match, raw, lower) if match.start() >= done else None
+        if span:
+            yield *span, rule.kind
+            done = span[1]
+
+
+def _after_flags(raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
+    done = 0
+    for match in _FLAG.finditer(lower):
+        span = _flagged(match, raw) if match.start() >= done else None
+        if span:
+            yield *span, _flag_kind(match["name"])
+            done = span[1]
 
 
 def _assigned(
@@ -126,21 +152,40 @@ def _assigned(
         return None
     name_start = match.start() - len(head)
     start = match.end()
+    if MARKER.match(raw, start) or raw[max(0, name_start - 2) : name_start] in {b"${", b"//"}:
+        return None  # a variable's default; a URL's user, whose password has its own rule
     site = _site(match, raw, name_start)
-    opened = match["open"]
-    if opened:
-        end = _closing(raw, start, opened)
+    if match["open"]:
+        end = _closing(raw, start, match["open"])
         site = Site.QUOTED if site is Site.BARE else site
-    elif match["close"] and b"\\" not in match["close"] and match["op"].strip() == b":":
+        return (start, end) if _judge(rule, raw[start:end][:_JUDGED], site) else None
+    if match["close"] and b"\\" not in match["close"] and match["op"].strip() == b":":
         return _json_scalar(raw, start, rule)
-    else:
-        value = (_SHELL_VALUE if site is Site.EXPLICIT else _BARE_VALUE).match(raw, start)
-        if value is None:
+    return _unquoted(rule, match, raw, site)
+
+
+def _unquoted(
+    rule: _Name, match: re.Match[bytes], raw: bytes, site: Site
+) -> tuple[int, int] | None:
+    start = match.end()
+    pattern = _SHELL_VALUE if site is Site.EXPLICIT else _BARE_VALUE
+    value = pattern.match(raw, start)
+    if value is None or not _judge(rule, value[0], site):
+        return None
+    end = _whole(pattern, raw, value.end())
+    if site is Site.BARE:
+        if match[0].startswith(b"pass ") and value[0].isdigit():
+            return None  # a count of tests
+        if b":" in match["op"] and not _LINE_END.match(raw, end):
             return None
-        end = value.end()
-        if site is Site.BARE and b":" in match["op"] and not _LINE_END.match(raw, end):
-            return None
-    return (start, end) if _judge(rule, raw[start:end], site) else None
+    return start, end
+
+
+def _whole(pattern: re.Pattern[bytes], raw: bytes, end: int) -> int:
+    """Follow a value beyond the part that was judged."""
+    while more := pattern.match(raw, end):
+        end = more.end()
+    return end
 
 
 def _json_scalar(raw: bytes, start: int, rule: _Name) -> tuple[int, int] | None:
@@ -200,8 +245,7 @@ def _closing(raw: bytes, start: int, opened: bytes) -> int:
         if escapes <= depth:
             return _line_end(raw, start, at - escapes)
         at = raw.find(quote, at + 1, limit)
-    value = _BARE_VALUE.match(raw, start)
-    return value.end() if value else start
+    return _whole(_CUT_VALUE, raw, start)
 
 
 def _line_end(raw: bytes, start: int, end: int) -> int:
@@ -211,16 +255,17 @@ def _line_end(raw: bytes, start: int, end: int) -> int:
 
 def _flagged(match: re.Match[bytes], raw: bytes) -> tuple[int, int] | None:
     start = match.end()
+    if MARKER.match(raw, start):
+        return None
     if match["open"]:
         end = _closing(raw, start, match["open"])
     else:
         value = _SHELL_VALUE.match(raw, start)
-        if value is None:
-            return None
-        end = value.end()
-    value_bytes = raw[start:end]
-    password = match["name"].startswith(b"pass")
-    return (start, end) if is_secret(value_bytes, Site.EXPLICIT, password=password) else None
+        end = value.end() if value else start
+    judged = raw[start:end][:_JUDGED]
+    if not is_secret(judged, Site.EXPLICIT, password=match["name"].startswith(b"pass")):
+        return None
+    return start, end if match["open"] else _whole(_SHELL_VALUE, raw, end)
 
 
 def _flag_kind(name: bytes) -> str:
@@ -228,4 +273,4 @@ def _flag_kind(name: bytes) -> str:
         return "password"
     if name.endswith(b"key"):
         return "key"
-    return {b"pat": "token"}.get(name, name.decode())
+    return name.decode()

@@ -6,14 +6,14 @@ Every finder is a scan for a literal with bounded look-around, linear in the tex
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ledger.redaction.values import is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Span = tuple[int, int, str]
+Span: TypeAlias = "tuple[int, int, str]"
 
 _KEY_BLOCK: Final = re.compile(
     rb"-----begin (?:[a-z0-9]{1,20} ){0,3}private key(?: block)?-----|"
@@ -27,10 +27,10 @@ _BLOCK_LINE: Final = re.compile(
 )
 _BLOCK_TAIL: Final = re.compile(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
 _NEWLINE: Final = re.compile(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
-_PUTTY: Final = re.compile(rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}){1,99})")
+_PUTTY: Final = re.compile(rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})")
 
 _URL_PASSWORD: Final = re.compile(
-    rb"://(?P<user>[^\s/?#@:\"'<>\\`]{0,128}):(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
+    rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
 )
 _URL_TOKEN: Final = re.compile(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
 _URL_VARIABLE: Final = re.compile(
@@ -44,7 +44,6 @@ _SCHEME: Final = re.compile(
     rb"(?P<value>[a-z0-9._~+/=:|%-]{3,})"
 )
 _BEARER: Final = re.compile(rb"bearer[ \t]{1,4}(?P<value>[a-z0-9._~+/=-]{16,})")
-_SSWS: Final = re.compile(rb"ssws[ \t]{1,4}(?P<value>[a-z0-9_-]{16,})")
 
 _COOKIE: Final = re.compile(
     rb"cookie(?:\\{0,7}[\"'])?[ \t]{0,4}[:=,][ \t]{0,4}(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
@@ -62,7 +61,10 @@ _NETRC: Final = re.compile(
     rb"(?P<value>[^\s\"'\\]{1,512})"
 )
 
-_SHAPES: Final[tuple[tuple[bytes, re.Pattern[bytes], str], ...]] = (
+_Shape: TypeAlias = "tuple[bytes, re.Pattern[bytes], str]"
+"""(gate, pattern over the lowered text, type); the group ``value`` is what is replaced."""
+
+_LONG_SHAPES: Final[tuple[_Shape, ...]] = (
     (
         b"hooks.slack.com/",
         re.compile(
@@ -96,28 +98,26 @@ _SHAPES: Final[tuple[tuple[bytes, re.Pattern[bytes], str], ...]] = (
         re.compile(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
         "signed-url-signature",
     ),
-    (
-        b"x-amz-security-token=",
-        re.compile(rb"x-amz-security-token=(?P<value>[a-z0-9%+/=_-]{20,})"),
-        "aws-session-token",
-    ),
-    (b"1//0", re.compile(rb"(?<![\w/:])(?P<value>1//0[a-z0-9_-]{20,})"), "google-refresh-token"),
+    (b"1//0", re.compile(rb"(?:(?<![\w/:])|(?<=\\[nrt]))(?P<value>1//0[a-z0-9_-]{20,})"), "google-refresh-token"),
     (
         b".atlasv1.",
-        re.compile(rb"(?<![a-z0-9])(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"),
+        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"),
         "terraform-token",
     ),
     (
         b"-us",
-        re.compile(rb"(?<![a-z0-9])(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
+        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
         "mailchimp-key",
     ),
-    (b"nral", re.compile(rb"(?<![a-z0-9])(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"), "newrelic-key"),
+    (b"nral", re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"), "newrelic-key"),
     (
         b"flyv1 ",
         re.compile(rb"flyv1 (?P<value>[a-z0-9_+/=,-]{20,})"),
         "fly-token",
     ),
+)
+
+_AUTH_SHAPES: Final[tuple[_Shape, ...]] = (
     (
         b"\"auth\"",
         re.compile(rb"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[a-z0-9+/]{8,}={0,2})\""),
@@ -125,59 +125,77 @@ _SHAPES: Final[tuple[tuple[bytes, re.Pattern[bytes], str], ...]] = (
     ),
     (b"_auth", re.compile(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"), "registry-auth"),
 )
-"""(gate, pattern over the lowered text, type); the group ``value`` is what is replaced."""
 
-_COMMANDS: Final[tuple[tuple[bytes, re.Pattern[bytes], tuple[bytes, ...]], ...]] = (
+_COMMANDS: Final[tuple[tuple[re.Pattern[bytes], tuple[tuple[bytes, bytes], ...]], ...]] = (
     (
-        b"-u",
         re.compile(rb"[\s\"']-u[\"',\s=]{0,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"),
-        (b"curl", b"http ", b"xh "),
+        ((b"curl", b"curl"),),
     ),
     (
-        b"-user",
         re.compile(
             rb"--(?:proxy-)?user[\"',\s=]{1,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"
         ),
-        (b"curl", b"wget"),
+        ((b"curl", b"curl"),),
     ),
-    (b"-p", re.compile(rb"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"), (b"sshpass",)),
     (
-        b"-p",
+        re.compile(rb"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        ((b"pass", b"sshpass"),),
+    ),
+    (
         re.compile(rb"\s-p[\"']?(?P<value>[^\s\"'\\=-][^\s\"'\\]{2,256})"),
-        (b"mysql ", b"mysqldump ", b"mysqladmin ", b"mariadb "),
+        ((b"mysql", b"mysql"), (b"mariadb", b"mariadb")),
     ),
     (
-        b"-p",
         re.compile(rb"\s-p\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
-        (b"docker login", b"podman login", b"az login", b"helm registry login"),
+        ((b"login", b"docker login"), (b"login", b"podman login"), (b"login", b"az login")),
     ),
     (
-        b"-a",
         re.compile(rb"\s-a\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
-        (b"redis-cli",),
+        ((b"redis-cli", b"redis-cli"),),
     ),
 )
-"""(gate, flag with its value, programs of which one must stand shortly before it)."""
+"""(flag with its value, (gate, program) pairs of which one must stand before it)."""
 _COMMAND_WINDOW: Final = 400
+_COMMAND_BREAK: Final = re.compile(rb"(?<!\\)\n|\\n|;|&&|\|")
 
 
-def find_contextual(raw: bytes, lower: bytes) -> Iterator[Span]:
-    """Yield (start, end, type) of each secret known by its surroundings; spans may overlap."""
-    if b"private key" in lower:
-        yield from _key_blocks(lower)
-    if b"private-lines:" in lower:
-        yield from ((*match.span("body"), "private-key") for match in _PUTTY.finditer(lower))
-    if b"://" in lower and b"@" in lower:
+GATES: Final = frozenset(
+    b"auth bearer cookie curl login mariadb mysql pass private redis-cli".split()
+)
+"""A text that holds none of these, lowercased, has no header, key block or command to look at."""
+
+
+def find_contextual(
+    raw: bytes, lower: bytes, words: frozenset[bytes], *, runs: bool
+) -> Iterator[Span]:
+    """Yield (start, end, type) of each secret known by its surroundings; spans may overlap.
+
+    ``words`` are those of ``GATES`` that occur in ``lower``; ``runs`` tells whether the text has
+    an unbroken run long enough for a token.
+    """
+    if b"@" in lower and b"://" in lower:
         yield from _urls(raw, lower)
-    yield from _headers(raw, lower)
-    if b"cookie" in lower:
+    if runs:
+        yield from _shapes(_LONG_SHAPES, raw, lower)
+    if words.isdisjoint(GATES):
+        return
+    if b"private" in words:
+        yield from _key_blocks(lower)
+        yield from ((*match.span("body"), "private-key") for match in _PUTTY.finditer(lower))
+    yield from _headers(raw, lower, words)
+    if b"cookie" in words:
         yield from _cookies(raw, lower)
-    if b"machine" in lower and b"login" in lower:
+    if b"login" in words:
         yield from _kept(_NETRC, raw, lower, "password")
-    for gate, pattern, kind in _SHAPES:
+    if b"auth" in words:
+        yield from _shapes(_AUTH_SHAPES, raw, lower)
+    yield from _command_lines(raw, lower, words)
+
+
+def _shapes(shapes: tuple[_Shape, ...], raw: bytes, lower: bytes) -> Iterator[Span]:
+    for gate, pattern, kind in shapes:
         if gate in lower:
             yield from _kept(pattern, raw, lower, kind)
-    yield from _command_lines(raw, lower)
 
 
 def _kept(
@@ -233,19 +251,18 @@ def _urls(raw: bytes, lower: bytes) -> Iterator[Span]:
             yield start, end, "url-credential"
 
 
-def _headers(raw: bytes, lower: bytes) -> Iterator[Span]:
-    if b"authorization" in lower:
+def _headers(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span]:
+    if b"auth" in words:
         for match in _SCHEME.finditer(lower):
             start, end = match.span("value")
             if not is_placeholder(raw[start:end]):
                 yield start, end, f"{match['scheme'].split()[0].decode()}-credential"
-    for gate, pattern in ((b"bearer", _BEARER), (b"ssws", _SSWS)):
-        if gate in lower:
-            for match in pattern.finditer(lower):
-                start, end = match.span("value")
-                value = raw[start:end]
-                if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):  # noqa: PLR2004
-                    yield start, end, f"{gate.decode()}-credential"
+    if b"bearer" in words:
+        for match in _BEARER.finditer(lower):
+            start, end = match.span("value")
+            value = raw[start:end]
+            if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):  # noqa: PLR2004
+                yield start, end, "bearer-credential"
 
 
 def _cookies(raw: bytes, lower: bytes) -> Iterator[Span]:
@@ -263,14 +280,12 @@ def _cookies(raw: bytes, lower: bytes) -> Iterator[Span]:
             at = done = pair.end()
 
 
-def _command_lines(raw: bytes, lower: bytes) -> Iterator[Span]:
-    for gate, pattern, programs in _COMMANDS:
-        if gate not in lower or not any(program in lower for program in programs):
-            continue
-        for match in pattern.finditer(lower):
-            before = lower[max(0, match.start() - _COMMAND_WINDOW) : match.start() + 1]
+def _command_lines(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span]:
+    for pattern, programs in _COMMANDS:
+        names = [program for gate, program in programs if gate in words and program in lower]
+        for match in pattern.finditer(lower) if names else ():
+            before = lower[max(0, match.start() - _COMMAND_WINDOW) : match.start()]
+            command = _COMMAND_BREAK.split(before)[-1]
             start, end = match.span("value")
-            if any(program in before for program in programs) and not is_placeholder(
-                raw[start:end]
-            ):
+            if any(name in command for name in names) and not is_placeholder(raw[start:end]):
                 yield start, end, "password"

@@ -97,7 +97,7 @@ RULES: Final[tuple[PrefixRule, ...]] = (
     PrefixRule("shopify-token", (b"shpat_", b"shpca_", b"shppa_", b"shpss_"), _HEX + rb"{24,}"),
     PrefixRule("heroku-key", (b"HRKU-",), _WORD + rb"{20,}"),
     PrefixRule(
-        "fly-token", (b"fo1_", b"fm1r_", b"fm1a_", b"fm2_"), rb"[A-Za-z0-9_+/=,-]{20,}", mixed=True
+        "fly-token", (b"fo1_", b"fm1r_", b"fm1a_", b"fm2_"), rb"[A-Za-z0-9_+/=-]{20,}", mixed=True
     ),
     PrefixRule("linear-key", (b"lin_api_", b"lin_oauth_"), _ALNUM + rb"{20,}"),
     PrefixRule("notion-token", (b"secret_", b"ntn_"), _ALNUM + rb"{36,}", mixed=True),
@@ -179,21 +179,12 @@ RULES: Final[tuple[PrefixRule, ...]] = (
 )
 
 
-_RUN_GATES: Final[tuple[tuple[bytes, int], ...]] = tuple(
-    (prefix, number)
-    for number, rule in enumerate(RULES)
-    for prefix in rule.prefixes
-    if b"/" not in rule.body
-)
-_TEXT_GATES: Final[tuple[tuple[bytes, int], ...]] = tuple(
-    (prefix, number)
-    for number, rule in enumerate(RULES)
-    for prefix in rule.prefixes
-    if b"/" in rule.body  # a slash ends a run early: these are looked for in the whole text
-)
+_NUMBERS: Final[dict[bytes, int]] = {
+    prefix: number for number, rule in enumerate(RULES) for prefix in rule.prefixes
+}
 
 _RUN_CLASS: Final = bytes(
-    ord("a") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "_.-$~") else ord(" ")
+    ord("a") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "_.-$~+/") else ord(" ")
     for code in range(256)
 )
 _RUN: Final = b"a" * SHORTEST_RUN
@@ -213,16 +204,20 @@ def long_runs(raw: bytes) -> list[bytes]:
     return runs
 
 
-def find_tokens(raw: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, type) of each provider token; spans may overlap."""
-    runs = long_runs(raw)
-    joined = b" ".join(runs)
-    hits = [gate for gate in _TEXT_GATES if gate[0] in raw]
-    if joined:
-        hits += [gate for gate in _RUN_GATES if gate[0] in joined]
-    for prefix, number in hits:
-        rule = RULES[number]
-        for match in _compiled(prefix, number).finditer(raw):
+def find_tokens(raw: bytes, runs: list[bytes]) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, type) of each provider token; spans may overlap.
+
+    ``runs`` are those of ``long_runs(raw)``.
+    """
+    if not runs:
+        return
+    joined = b" ".join([b"", *runs])
+    prefixes = set(_any_prefix().findall(joined))
+    if b"Q~" in joined:
+        prefixes.update((b"7Q~", b"8Q~"))
+    for prefix in sorted(prefixes):
+        rule = RULES[_NUMBERS[prefix]]
+        for match in _compiled(prefix).finditer(raw):
             if not rule.mixed or _has_digits(match[0]):
                 yield match.start(), match.end(), rule.kind
     if any(run.count(b".") >= 2 for run in runs):  # noqa: PLR2004 - the token has three parts
@@ -231,24 +226,41 @@ def find_tokens(raw: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 @cache
-def _compiled(prefix: bytes, number: int) -> re.Pattern[bytes]:
+def _any_prefix() -> re.Pattern[bytes]:
+    """Compile one pattern that finds, in the joined runs, each prefix that stands at a boundary.
+
+    Of prefixes that begin alike the longest is reported.  A run may begin with the letter of an
+    escaped line break (``nghp_...``).
+    """
+    by_first: dict[bytes, list[bytes]] = {}
+    for prefix in sorted(_NUMBERS, key=len, reverse=True):
+        by_first.setdefault(prefix[:1], []).append(re.escape(prefix[1:]))
+    branches = [re.escape(first) + b"(?:" + b"|".join(rest) + b")" for first, rest in by_first.items()]
+    return re.compile(
+        rb"(?:(?<![A-Za-z0-9])|(?<= [nrtbf]))(?=(" + b"|".join(branches) + rb"))"
+    )
+
+
+@cache
+def _compiled(prefix: bytes) -> re.Pattern[bytes]:
     """Compile one prefix with its boundary.
 
     The literal stands first, where the regex engine can search for it; the boundary is looked
     at afterwards.  ``\\n`` of JSON-escaped text counts as a boundary although ``n`` is a letter.
     """
     literal = re.escape(prefix)
+    body = RULES[_NUMBERS[prefix]].body
     if prefix.endswith(b"Q~"):  # three characters of the secret come before it
-        return re.compile(rb"[\w.~-]{3}" + literal + RULES[number].body)
+        return re.compile(rb"[\w.~-]{3}" + literal + body)
     inner = rb"[A-Za-z0-9_-]" if prefix == b"eyJ" else rb"[A-Za-z0-9]"
     boundary = rb"(?:(?<!" + inner + literal + rb")|(?<=\\[nrtbf]" + literal + rb"))"
-    return re.compile(literal + boundary + RULES[number].body)
+    return re.compile(literal + boundary + body)
 
 
 @cache
 def _discord() -> re.Pattern[bytes]:
     return re.compile(
-        rb"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
+        rb"(?:(?<![\w.-])|(?<=\\[nrt]))[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
     )
 
 

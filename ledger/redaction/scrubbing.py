@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from ledger.redaction import assignments, contexts
 from ledger.redaction.assignments import find_assignments, is_secret_name
 from ledger.redaction.contexts import find_contextual
-from ledger.redaction.prefixes import find_tokens
+from ledger.redaction.prefixes import find_tokens, long_runs
 from ledger.redaction.values import MARKER, is_placeholder
 
 SCRUB_VERSION: Final[int] = 1
@@ -16,6 +17,7 @@ SCRUB_VERSION: Final[int] = 1
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
+_GATES: Final = tuple(sorted(assignments.GATES | contexts.GATES))
 _DEEPEST: Final = 200
 _PASSES: Final = 8
 
@@ -60,7 +62,13 @@ def scrub_json(value: Json) -> tuple[Json, dict[str, int]]:
 def _spans(raw: bytes) -> list[tuple[int, int, str]]:
     """Give the disjoint spans to replace, in order; of overlapping ones the first names it."""
     lower = raw.lower()
-    found = [*find_tokens(raw), *find_contextual(raw, lower), *find_assignments(raw, lower)]
+    words = frozenset(filter(lower.__contains__, _GATES))
+    runs = long_runs(raw)
+    found = [
+        *find_tokens(raw, runs),
+        *find_contextual(raw, lower, words, runs=bool(runs)),
+        *find_assignments(raw, lower, words),
+    ]
     if not found:
         return found
     found.sort(key=lambda span: (span[0], -span[1]))

@@ -37,7 +37,7 @@ _WORDS: Final = frozenset(
     ).split()
 )
 _REFERENCE: Final = re.compile(
-    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*$|<[^>]*>|"
+    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*[A-Za-z_][\w-]*$|\[[A-Z_ ]+\]$|<[^>]*>|"
     rb"[#%]?\{\{?[^{}]*\}|@[-/.]|!(?:Ref|Sub|vault|GetAtt|secret|env_var)\b|env\(|\\"
 )
 _TEMPLATE: Final = re.compile(rb"\$\{[^{}]*\}|\{\{[^{}]*\}\}|(?<!\\)\{[A-Za-z_][\w.]*\}|%\(\w+\)s")
