@@ -28,6 +28,19 @@ ZLIB: Final = 1
 _encode_string = json.encoder.encode_basestring
 
 
+def storable(text: str) -> tuple[str, bytes]:
+    """Return text that UTF-8 can hold, and its bytes.
+
+    Halves of a surrogate pair that stand beside each other are joined, a lone one becomes U+FFFD;
+    everything else, NUL included, stays.
+    """
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return text, text.encode()
+
+
 def canonical(text: str, tool: str | None, tool_input: str | None, exit_code: int | None) -> bytes:
     """Return the canonical bytes of an event's content; lone surrogates are kept as they are."""
     parts = (

@@ -1,12 +1,13 @@
 """What the ledger's rows look like to the rest of the program: closed vocabularies and records.
 
-Standard library only, no behaviour, no SQL: every layer may import it. Times are milliseconds since
+Standard library only, no SQL: every layer may import it. Times are milliseconds since
 the Unix epoch, UTC. `id` fields are row ids of this database, good inside one store only; `uid`,
 `event_id` and native ids are good everywhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -329,28 +330,52 @@ class DeliveryRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GitState:
-    """State of a work tree at a point in time (made by `ledger/git.py`)."""
-
-    worktree: str
-    head: str | None = None
-    tree: str | None = None
-    branch: str | None = None
-    dirty_digest: str | None = None
-    paths: tuple[tuple[str, str, str | None], ...] = ()
-    """(path, status, content hash or None) of each changed or untracked file, by path."""
-    partial: str | None = None
-    """Why it is incomplete: "timeout", "no git", …"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRow:
-    """A recorded `GitState`."""
+    """The state of a work tree that was recorded."""
 
     id: int
     workstream: int
     run: str | None
     session: int | None
+    """Session whose last turn it follows."""
     seq: int
+    """Sequence number of its event."""
     at: int
-    state: GitState
+    worktree: str
+    head: str | None
+    tree: str | None
+    branch: str | None
+    dirty_digest: str | None
+    paths: Mapping[str, tuple[str, str | None]]
+    """Changed or untracked path -> (status, content hash or None)."""
+    partial: str | None
+    """Why it is incomplete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptRow:
+    """A line that one of our own commands printed inside a harness; waits for its run's end."""
+
+    digest: str
+    workstream: int
+    session: int
+    call_id: str
+    line: str
+    found_at: int
+    applied_at: int | None
+    refused: str | None
+
+
+def workstream_id(workstream: Workstream | int) -> int:
+    """Return the row id: functions that take a workstream take either."""
+    return workstream if isinstance(workstream, int) else workstream.id
+
+
+def session_id(session: SessionRow | int) -> int:
+    """Return the row id: functions that take a session take either."""
+    return session if isinstance(session, int) else session.id
+
+
+def run_id(run: RunRow | str) -> str:
+    """Return the id: functions that take a run take either."""
+    return run if isinstance(run, str) else run.id

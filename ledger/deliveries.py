@@ -1,0 +1,256 @@
+"""Briefings that were composed, their printings, and what each native session has really seen.
+
+The invariant this module protects: only a delivery id found on the active chain of a session counts
+as seen there. What a session has seen is derived from sightings and briefings at every call: a fork
+carries the copied record and so inherits, a rewind takes the record off the chain and so withdraws.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from ledger import fencing, runs
+from ledger.errors import UnavailableError
+from ledger.model import (
+    BriefingRow,
+    DeliveryRow,
+    DeliveryState,
+    RunRow,
+    SessionRow,
+    SessionState,
+    run_id,
+    session_id,
+)
+from ledger.ranges import Ranges, merged, without
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from ledger.store import Store
+
+_SEEN: Final = """
+    FROM sighting
+    JOIN delivery ON delivery.id = sighting.delivery
+    JOIN briefing ON briefing.id = delivery.briefing
+    JOIN run ON run.id = briefing.run
+    JOIN session ON session.id = sighting.session
+    WHERE sighting.session = ? AND sighting.active = 1 AND run.workstream = session.workstream
+"""
+
+
+def add_briefing(
+    store: Store,
+    run: RunRow | str,
+    *,
+    purpose: str,
+    session: SessionRow | int | None,
+    text: str,
+    after_seq: int,
+    through_seq: int,
+    included: Iterable[tuple[int, int]],
+    omitted: Iterable[tuple[int, int]],
+    marks_through: int,
+    notes_through: int,
+    handoff: str | None = None,
+) -> BriefingRow:
+    """Store a composed briefing; `text` holds the delivery placeholder."""
+    with store.transaction() as db:
+        made = db.execute(
+            """
+            INSERT INTO briefing (run, purpose, session, text, bytes, after_seq, through_seq,
+                included, omitted, marks_through, notes_through, handoff, created_at)
+            VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)
+            """,
+            (
+                *(run_id(run), purpose, None if session is None else session_id(session), text),
+                *(len(text.encode()), after_seq, through_seq),
+                *(json.dumps(merged(included)), json.dumps(merged(omitted))),
+                *(marks_through, notes_through, handoff, store.clock.now_ms()),
+            ),
+        ).lastrowid
+    return briefing(store, int(made or 0))
+
+
+def briefing(store: Store, number: int) -> BriefingRow:
+    """Return a briefing by row id. Raises UnavailableError."""
+    row = store.one("SELECT * FROM briefing WHERE id = ?", number)
+    if row is None:
+        raise UnavailableError(f"there is no briefing {number} in the ledger")
+    return _briefing(row)
+
+
+def briefings_of_run(store: Store, run: RunRow | str) -> list[BriefingRow]:
+    """Return the briefings that were composed for a run."""
+    rows = store.all("SELECT * FROM briefing WHERE run = ? ORDER BY id", run_id(run))
+    return [_briefing(row) for row in rows]
+
+
+def record_printed(
+    store: Store,
+    delivery: str,
+    run: RunRow | str,
+    briefing: BriefingRow | int,
+    *,
+    channel: str,
+    source: str | None,
+    session: SessionRow | int | None,
+    at: int,
+    proof: bool = True,
+) -> None:
+    """Note that a delivery was printed; again with the same id only fills in its session.
+
+    `proof` False: the channel leaves no trace in the native store, so it can only be unverified.
+    """
+    number = briefing if isinstance(briefing, int) else briefing.id
+    receiver = None if session is None else session_id(session)
+    state = DeliveryState.LAUNCHED if proof else DeliveryState.UNVERIFIED
+    with store.transaction() as db:
+        db.execute(
+            """
+            INSERT INTO delivery (id, run, briefing, channel, state, reason, session, source,
+                printed_at, updated_at)
+            VALUES (?,?,?,?,?,?,?,?,?,?)
+            ON CONFLICT (id) DO UPDATE SET session = coalesce(session, excluded.session)
+            """,
+            (
+                *(delivery, run_id(run), number, channel, state),
+                *(None if proof else "no_proof", receiver, source, at, store.clock.now_ms()),
+            ),
+        )
+
+
+def of_run(store: Store, run: RunRow | str) -> list[DeliveryRow]:
+    """Return the deliveries of a run in the order in which they were printed."""
+    rows = store.all("SELECT * FROM delivery WHERE run = ? ORDER BY printed_at, id", run_id(run))
+    return [_delivery(row) for row in rows]
+
+
+def get(store: Store, delivery: str) -> DeliveryRow | None:
+    """Return a delivery, or None."""
+    row = store.one("SELECT * FROM delivery WHERE id = ?", delivery)
+    return None if row is None else _delivery(row)
+
+
+def settle(store: Store, run: RunRow | str) -> list[DeliveryRow]:
+    """Bring the deliveries of a run, and older ones of the sessions it touched, to what is known.
+
+    Call it after the import. On an active chain: seen. Only on superseded records: failed, rewound.
+    Printed and not found: failed, not_found; where the session could not be read it stays open as
+    unverified. Returns the run's own deliveries. Raises LeaseLostError when the run's token is not
+    the lease any more.
+    """
+    row = run if isinstance(run, RunRow) else runs.get(store, run)
+    with store.transaction():
+        fencing.require(store, row.workstream, row.token)
+        found = store.all(
+            """
+            SELECT delivery.*,
+                (SELECT max(active) FROM sighting WHERE delivery = delivery.id) AS sighted,
+                (SELECT session FROM sighting WHERE delivery = delivery.id
+                 ORDER BY active DESC, found_at LIMIT 1) AS receiver
+            FROM delivery WHERE run = ?1 OR id IN (
+                SELECT sighting.delivery FROM run_session
+                JOIN sighting ON sighting.session = run_session.session
+                WHERE run_session.run = ?1)
+            """,
+            row.id,
+        )
+        for item in found:
+            _settle(store, item, own=item["run"] == row.id)
+    return of_run(store, row.id)
+
+
+def _settle(store: Store, row: sqlite3.Row, *, own: bool) -> None:
+    before = DeliveryState(row["state"])
+    state, reason = before, row["reason"]
+    if row["sighted"]:
+        if before is not DeliveryState.ACKNOWLEDGED:
+            state, reason = DeliveryState.SEEN, None
+    elif row["sighted"] is not None:
+        state, reason = DeliveryState.FAILED, "rewound"
+    elif own and before is DeliveryState.LAUNCHED:
+        state, reason = _not_sighted(store, row["session"])
+    elif own and before is DeliveryState.PREPARED:
+        state, reason = DeliveryState.FAILED, "not_printed"
+    if (state, reason) == (before, row["reason"]) and row["session"] is not None:
+        return
+    store.db.execute(
+        "UPDATE delivery SET state = ?, reason = ?, session = coalesce(session, ?), updated_at = ?"
+        " WHERE id = ?",
+        (state, reason, row["receiver"], store.clock.now_ms(), row["id"]),
+    )
+
+
+def _not_sighted(store: Store, session: int | None) -> tuple[DeliveryState, str]:
+    known = store.one("SELECT state FROM session WHERE id = ?", session)
+    if known is not None and known["state"] == SessionState.UNREADABLE:
+        return DeliveryState.UNVERIFIED, "unreadable"
+    return DeliveryState.FAILED, "not_found"
+
+
+def seen_through(store: Store, session: SessionRow | int) -> int:
+    """Return the sequence number up to which the session was shown its workstream, 0 for nothing.
+
+    What was omitted on the way is in `owed`. A session born by /clear counts from its birth on.
+    """
+    number = session_id(session)
+    row = store.one(
+        "SELECT max(coalesce((SELECT max(briefing.through_seq)" + _SEEN + "), 0),"
+        " coalesce((SELECT born_through FROM session WHERE id = ?), 0))",
+        number,
+        number,
+    )
+    return 0 if row is None else int(row[0])
+
+
+def seen_briefings(store: Store, session: SessionRow | int) -> list[BriefingRow]:
+    """Return the briefings on the session's active chain, in the order in which it saw them."""
+    rows = store.all(
+        "SELECT DISTINCT briefing.*" + _SEEN + " ORDER BY briefing.id", session_id(session)
+    )
+    return [_briefing(row) for row in rows]
+
+
+def owed(store: Store, session: SessionRow | int) -> list[tuple[int, int]]:
+    """Return the ranges that seen briefings left out and no later seen one brought."""
+    rows = store.all(
+        "SELECT DISTINCT briefing.id, briefing.included, briefing.omitted"
+        + _SEEN
+        + " ORDER BY briefing.id",
+        session_id(session),
+    )
+    still: Ranges = ()
+    for row in rows:
+        still = without(merged([*still, *_ranges(row["omitted"])]), _ranges(row["included"]))
+    return list(still)
+
+
+def marks_seen(store: Store, session: SessionRow | int) -> int:
+    """Return the newest branch mark that a seen briefing of the session knew, 0 for none."""
+    row = store.one("SELECT max(briefing.marks_through)" + _SEEN, session_id(session))
+    return 0 if row is None or row[0] is None else int(row[0])
+
+
+def notes_seen(store: Store, session: SessionRow | int) -> int:
+    """Return the newest note that a seen briefing of the session knew, 0 for none."""
+    row = store.one("SELECT max(briefing.notes_through)" + _SEEN, session_id(session))
+    return 0 if row is None or row[0] is None else int(row[0])
+
+
+def _ranges(text: str) -> Ranges:
+    return tuple((int(first), int(last)) for first, last in json.loads(text))
+
+
+def _briefing(row: sqlite3.Row) -> BriefingRow:
+    values = {name: row[name] for name in BriefingRow.__slots__}
+    values["included"] = _ranges(row["included"])
+    values["omitted"] = _ranges(row["omitted"])
+    return BriefingRow(**values)
+
+
+def _delivery(row: sqlite3.Row) -> DeliveryRow:
+    values = {name: row[name] for name in DeliveryRow.__slots__}
+    values["state"] = DeliveryState(row["state"])
+    return DeliveryRow(**values)
