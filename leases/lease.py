@@ -129,7 +129,7 @@ def release(store: Store, workstream: int, token: int) -> bool:
     return done.rowcount == 1
 
 
-def record_child(store: Store, workstream: int, token: int, pid: int, start: int) -> None:
+def record_child(store: Store, workstream: int, token: int, pid: int, start: int | None) -> None:
     """Record the child that was spawned under this lease; LeaseLost when it is not ours."""
     with store.transaction() as db:
         done = db.execute(
