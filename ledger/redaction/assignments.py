@@ -75,7 +75,7 @@ _LINE_END: Final = re.compile(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
 _PARAMETER_LEADS: Final = b";&?"
 
 _FLAG: Final = re.compile(
-    rb"(?<![\w-])--(?=[a-z])[a-z0-9-]{0,30}?"
+    rb"--(?<![\w-]--)(?=[a-z])[a-z0-9-]{0,30}?"
     rb"(?P<name>password|passwd|passphrase|pass|token|secret|credential|api-?key|access-?key|"
     rb"secret-?key|private-?key|auth-?key)(?:[ \t]{1,3}|[\"'],[ \t\n]{0,20})"
     rb"(?P<open>\\{0,7}[\"'])?(?![-|>&;])"

@@ -27,7 +27,9 @@ _BLOCK_LINE: Final = re.compile(
 )
 _BLOCK_TAIL: Final = re.compile(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
 _NEWLINE: Final = re.compile(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
-_PUTTY: Final = re.compile(rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})")
+_PUTTY: Final = re.compile(
+    rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})"
+)
 
 _URL_PASSWORD: Final = re.compile(
     rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
@@ -64,7 +66,7 @@ _NETRC: Final = re.compile(
 _Shape: TypeAlias = "tuple[bytes, re.Pattern[bytes], str]"
 """(gate, pattern over the lowered text, type); the group ``value`` is what is replaced."""
 
-_LONG_SHAPES: Final[tuple[_Shape, ...]] = (
+_RUN_SHAPES: Final[tuple[_Shape, ...]] = (
     (
         b"hooks.slack.com/",
         re.compile(
@@ -88,20 +90,20 @@ _LONG_SHAPES: Final[tuple[_Shape, ...]] = (
         "zapier-webhook",
     ),
     (
-        b":aa",
+        b" aa",
         re.compile(rb"(?<!\d)(?P<value>\d{8,10}:aa[a-z0-9_-]{30,})"),
         "telegram-token",
     ),
-    (b"sig=", re.compile(rb"[?&;]sig=(?P<value>[a-z0-9%+/=_-]{20,})"), "azure-sas-signature"),
     (
-        b"-signature=",
-        re.compile(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
-        "signed-url-signature",
+        b"1//0",
+        re.compile(rb"(?:(?<![\w/:])|(?<=\\[nrt]))(?P<value>1//0[a-z0-9_-]{20,})"),
+        "google-refresh-token",
     ),
-    (b"1//0", re.compile(rb"(?:(?<![\w/:])|(?<=\\[nrt]))(?P<value>1//0[a-z0-9_-]{20,})"), "google-refresh-token"),
     (
         b".atlasv1.",
-        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"),
+        re.compile(
+            rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"
+        ),
         "terraform-token",
     ),
     (
@@ -109,21 +111,33 @@ _LONG_SHAPES: Final[tuple[_Shape, ...]] = (
         re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
         "mailchimp-key",
     ),
-    (b"nral", re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"), "newrelic-key"),
     (
-        b"flyv1 ",
-        re.compile(rb"flyv1 (?P<value>[a-z0-9_+/=,-]{20,})"),
-        "fly-token",
+        b"nral",
+        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"),
+        "newrelic-key",
+    ),
+)
+
+_SIGNATURES: Final[tuple[_Shape, ...]] = (
+    (b"sig=", re.compile(rb"[?&;]sig=(?P<value>[a-z0-9%+/=_-]{20,})"), "azure-sas-signature"),
+    (
+        b"-signature=",
+        re.compile(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
+        "signed-url-signature",
     ),
 )
 
 _AUTH_SHAPES: Final[tuple[_Shape, ...]] = (
     (
-        b"\"auth\"",
+        b'"auth"',
         re.compile(rb"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[a-z0-9+/]{8,}={0,2})\""),
         "registry-auth",
     ),
-    (b"_auth", re.compile(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"), "registry-auth"),
+    (
+        b"_auth",
+        re.compile(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"),
+        "registry-auth",
+    ),
 )
 
 _COMMANDS: Final[tuple[tuple[re.Pattern[bytes], tuple[tuple[bytes, bytes], ...]], ...]] = (
@@ -166,17 +180,19 @@ GATES: Final = frozenset(
 
 
 def find_contextual(
-    raw: bytes, lower: bytes, words: frozenset[bytes], *, runs: bool
+    raw: bytes, lower: bytes, words: frozenset[bytes], runs: list[bytes]
 ) -> Iterator[Span]:
     """Yield (start, end, type) of each secret known by its surroundings; spans may overlap.
 
-    ``words`` are those of ``GATES`` that occur in ``lower``; ``runs`` tells whether the text has
-    an unbroken run long enough for a token.
+    ``words`` are those of ``GATES`` that occur in ``lower``, ``runs`` the text's long unbroken
+    stretches.
     """
     if b"@" in lower and b"://" in lower:
         yield from _urls(raw, lower)
     if runs:
-        yield from _shapes(_LONG_SHAPES, raw, lower)
+        joined = b" ".join([b"", *runs]).lower()
+        yield from _shapes(_RUN_SHAPES, joined, raw, lower)
+        yield from _shapes(_SIGNATURES, lower, raw, lower)
     if words.isdisjoint(GATES):
         return
     if b"private" in words:
@@ -188,19 +204,17 @@ def find_contextual(
     if b"login" in words:
         yield from _kept(_NETRC, raw, lower, "password")
     if b"auth" in words:
-        yield from _shapes(_AUTH_SHAPES, raw, lower)
+        yield from _shapes(_AUTH_SHAPES, lower, raw, lower)
     yield from _command_lines(raw, lower, words)
 
 
-def _shapes(shapes: tuple[_Shape, ...], raw: bytes, lower: bytes) -> Iterator[Span]:
+def _shapes(shapes: tuple[_Shape, ...], gated: bytes, raw: bytes, lower: bytes) -> Iterator[Span]:
     for gate, pattern, kind in shapes:
-        if gate in lower:
+        if gate in gated:
             yield from _kept(pattern, raw, lower, kind)
 
 
-def _kept(
-    pattern: re.Pattern[bytes], raw: bytes, lower: bytes, kind: str
-) -> Iterator[Span]:
+def _kept(pattern: re.Pattern[bytes], raw: bytes, lower: bytes, kind: str) -> Iterator[Span]:
     for match in pattern.finditer(lower):
         start, end = match.span("value")
         if not is_placeholder(raw[start:end]):

@@ -179,12 +179,16 @@ RULES: Final[tuple[PrefixRule, ...]] = (
 )
 
 
+_DISCORD_LENGTH: Final = 58
+
 _NUMBERS: Final[dict[bytes, int]] = {
     prefix: number for number, rule in enumerate(RULES) for prefix in rule.prefixes
 }
 
 _RUN_CLASS: Final = bytes(
-    ord("a") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "_.-$~+/") else ord(" ")
+    ord("a")
+    if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "_.-$~+/")
+    else ord(" ")
     for code in range(256)
 )
 _RUN: Final = b"a" * SHORTEST_RUN
@@ -220,7 +224,7 @@ def find_tokens(raw: bytes, runs: list[bytes]) -> Iterator[tuple[int, int, str]]
         for match in _compiled(prefix).finditer(raw):
             if not rule.mixed or _has_digits(match[0]):
                 yield match.start(), match.end(), rule.kind
-    if any(run.count(b".") >= 2 for run in runs):  # noqa: PLR2004 - the token has three parts
+    if any(len(run) >= _DISCORD_LENGTH and _discord().search(run) for run in runs):
         for match in _discord().finditer(raw):
             yield match.start(), match.end(), "discord-token"
 
@@ -235,10 +239,10 @@ def _any_prefix() -> re.Pattern[bytes]:
     by_first: dict[bytes, list[bytes]] = {}
     for prefix in sorted(_NUMBERS, key=len, reverse=True):
         by_first.setdefault(prefix[:1], []).append(re.escape(prefix[1:]))
-    branches = [re.escape(first) + b"(?:" + b"|".join(rest) + b")" for first, rest in by_first.items()]
-    return re.compile(
-        rb"(?:(?<![A-Za-z0-9])|(?<= [nrtbf]))(?=(" + b"|".join(branches) + rb"))"
-    )
+    branches = [
+        re.escape(first) + b"(?:" + b"|".join(rest) + b")" for first, rest in by_first.items()
+    ]
+    return re.compile(rb"(?:(?<![A-Za-z0-9])|(?<= [nrtbf]))(?=(" + b"|".join(branches) + rb"))")
 
 
 @cache
@@ -260,7 +264,7 @@ def _compiled(prefix: bytes) -> re.Pattern[bytes]:
 @cache
 def _discord() -> re.Pattern[bytes]:
     return re.compile(
-        rb"(?:(?<![\w.-])|(?<=\\[nrt]))[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
+        rb"[MNO](?:(?<![\w.-][MNO])|(?<=\\[nrt][MNO])|(?<=\A[nrt][MNO]))[A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
     )
 
 

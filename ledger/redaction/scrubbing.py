@@ -66,7 +66,7 @@ def _spans(raw: bytes) -> list[tuple[int, int, str]]:
     runs = long_runs(raw)
     found = [
         *find_tokens(raw, runs),
-        *find_contextual(raw, lower, words, runs=bool(runs)),
+        *find_contextual(raw, lower, words, runs),
         *find_assignments(raw, lower, words),
     ]
     if not found:
