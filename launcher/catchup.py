@@ -1,4 +1,4 @@
-"""What happened while no run of ours was looking: unfinished runs, tails, sessions begun outside."""
+"""What happened while no run of ours was looking: cut-off runs, tails, sessions of others."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def finish_unfinished(
             runs.close(store, run, Outcome.SPAWN_FAILED, None)
             folder.remove(store.home, run.id)
             continue
-        run = runs.adopt_token(store, run, held.token)
-        done = finish(store, run, recovery=True)
+        done = finish(store, runs.adopt_token(store, run, held.token), recovery=True)
         if not quiet:
             events = plural(sum(done.imported.values()), "event")
             say(f"finished the run of {run.entry} that was cut off: {events} imported")

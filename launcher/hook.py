@@ -6,11 +6,9 @@ silent on every failure: a harness must never suffer from it. One line per event
 run's event file in a single write; a printed briefing carries a delivery id of its own, unique
 within the run however many hooks run at once.
 
-With `--mcp FILE` it serves the text of FILE as the instructions of an MCP server without tools,
-for a harness whose hooks are switched off.
+With `--mcp FILE` it is an MCP server for a harness whose hooks are switched off: its instructions
+point at its only tool, and that answers with the text of FILE.
 """
-
-from __future__ import annotations
 
 from __future__ import annotations
 
@@ -33,6 +31,19 @@ _FIELDS = (
 )
 
 Json = dict[str, object]
+
+POINTER = (
+    "This session is not up to date: work went on elsewhere since it last looked. Before anything"
+    " else call this server's tool briefing; it tells what changed."
+)
+"""Instructions of the MCP server: one line of less than 247 bytes, codex 0.171.0 shows no more."""
+_TOOL: Json = {
+    "name": "briefing",
+    "description": "What happened elsewhere on this line of work since this session last looked.",
+    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    "annotations": {"readOnlyHint": True},
+}
+"""A server without a tool is not shown to the model at all."""
 
 
 def main(arguments: list[str], folder: str) -> None:
@@ -142,12 +153,13 @@ def reply(request: Json, text: str) -> Json | None:
         return None
     results: dict[str, Json] = {
         "ping": {},
-        "tools/list": {"tools": []},
+        "tools/list": {"tools": [_TOOL]},
+        "tools/call": {"content": [{"type": "text", "text": text}]},
         "initialize": {
             "protocolVersion": _protocol(request),
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "workstream_context", "version": "1"},
-            "instructions": text,
+            "instructions": POINTER,
         },
     }
     result = results.get(str(method))

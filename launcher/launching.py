@@ -135,7 +135,7 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         place=job.place,
         state=git.state(Path(job.place.checkout.worktree)),
         entry=job.entry.name,
-        in_run=True,
+        command=our_command(),
     )
     store, workstream = job.store, job.choice.workstream
     rows: list[BriefingRow] = []
