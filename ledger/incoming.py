@@ -1,7 +1,8 @@
 """What the ledger takes in from a native session.
 
 The types are structural, so that a reader's own items (`importers/base.py`) can be handed over
-without being copied. The fields mean what they mean there. Text is unscrubbed; the ledger scrubs before it stores.
+without being copied. The fields mean what they mean there. Text is unscrubbed; the ledger scrubs
+before it stores.
 """
 
 from __future__ import annotations

@@ -122,6 +122,17 @@ def sign(store: Store, session: int, version: int, signature: str) -> bool:
         store.db.execute("PRAGMA synchronous = FULL")
 
 
+def has_kind(store: Store, session: int, kind: str) -> bool:
+    """Return whether a session has an event of a kind."""
+    found = store.one(
+        "SELECT 1 FROM membership JOIN event ON event.eid = membership.eid"
+        " WHERE membership.session = ? AND event.kind = ? LIMIT 1",
+        session,
+        kind,
+    )
+    return found is not None
+
+
 class Ingest:
     """Imports into one session of one workstream, for one run or none."""
 

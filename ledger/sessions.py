@@ -7,6 +7,7 @@ sessions never take each other's place.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from ledger import fencing
@@ -39,13 +40,17 @@ _RANK: Final = {Origin.ARCHIVE: 0, Origin.OUTSIDE: 1, Origin.RUN: 2}
 
 
 def native_store(store: Store, harness: str, home: Path | str) -> int:
-    """Return the id of a native store, registering it when it is new. `home` is a realpath."""
+    """Return the id of a native store, registering it when it is new.
+
+    Stores are told apart by the realpath of `home`, here and wherever a home is given.
+    """
     found = find_native_store(store, harness, home)
     if found is not None:
         return found
     with store.transaction() as db:
         db.execute(
-            "INSERT OR IGNORE INTO native_store (harness, home) VALUES (?,?)", (harness, str(home))
+            "INSERT OR IGNORE INTO native_store (harness, home) VALUES (?,?)",
+            (harness, _real(home)),
         )
     made = find_native_store(store, harness, home)
     if made is None:
@@ -56,7 +61,7 @@ def native_store(store: Store, harness: str, home: Path | str) -> int:
 def find_native_store(store: Store, harness: str, home: Path | str) -> int | None:
     """Return the id of a native store, or None when nothing was ever linked in it."""
     row = store.one(
-        "SELECT id FROM native_store WHERE harness = ? AND home = ?", harness, str(home)
+        "SELECT id FROM native_store WHERE harness = ? AND home = ?", harness, _real(home)
     )
     return None if row is None else int(row["id"])
 
@@ -85,7 +90,7 @@ def by_native(
     if home is None:
         row = store.one(sql + " ORDER BY session.id LIMIT 1", harness, native_id)
     else:
-        row = store.one(sql + " AND native_store.home = ?", harness, native_id, str(home))
+        row = store.one(sql + " AND native_store.home = ?", harness, native_id, _real(home))
     return None if row is None else session_row(row)
 
 
@@ -95,6 +100,17 @@ def of_workstream(store: Store, workstream: Workstream | int) -> list[SessionRow
         _SELECT + " WHERE session.workstream = ? ORDER BY session.id", workstream_id(workstream)
     )
     return [session_row(row) for row in rows]
+
+
+def of_native_store(store: Store, native: int) -> dict[str, tuple[SessionRow, str]]:
+    """Return every linked session of a native store with its cursor's signature, by native id."""
+    rows = store.all(
+        "SELECT session.*, native_store.home AS home, cursor.signature AS signature"
+        " FROM session JOIN native_store ON native_store.id = session.store"
+        " LEFT JOIN cursor ON cursor.session = session.id WHERE session.store = ?",
+        native,
+    )
+    return {row["native_id"]: (session_row(row), row["signature"] or "") for row in rows}
 
 
 def link_session(
@@ -184,7 +200,7 @@ def current(
         " AND link.one_shot = ? AND link.store = session.store",
         workstream_id(workstream),
         entry,
-        str(home),
+        _real(home),
         int(one_shot),
     )
     return None if row is None else session_row(row)
@@ -267,11 +283,7 @@ def update_facts(store: Store, session: int, facts: NewFacts) -> None:
             """,
             (
                 *(_plain(facts.cwd), facts.parent, facts.model, facts.provider, facts.version),
-                *(
-                    facts.title and cleaned(facts.title),
-                    None if facts.one_shot is None else int(facts.one_shot),
-                ),
-                *(facts.started_at, facts.last_at, session),
+                *(title, one_shot, facts.started_at, facts.last_at, session),
             ),
         )
 
@@ -290,12 +302,7 @@ def set_state(
         db.execute(
             "UPDATE session SET state = ?, state_detail = ?, store_path = coalesce(?, store_path)"
             " WHERE id = ?",
-            (
-                SessionState(state),
-                detail,
-                None if path is None else _plain(str(path)),
-                session_id(session),
-            ),
+            (SessionState(state), detail, found, session_id(session)),
         )
 
 
@@ -307,6 +314,10 @@ def session_row(row: sqlite3.Row) -> SessionRow:
     values["origin"] = Origin(row["origin"])
     values["state"] = SessionState(row["state"])
     return SessionRow(**values)
+
+
+def _real(home: Path | str) -> str:
+    return storable(os.path.realpath(home))[0]
 
 
 def _refuse_forgotten(store: Store, harness: str, native_id: str) -> None:
