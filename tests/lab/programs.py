@@ -1,0 +1,49 @@
+"""Find the pinned real harness programs, or skip the test with the reason.
+
+`WORKSTREAM_TEST_HARNESSES` names the prefix they were installed into; without it `.harnesses` of
+this checkout is used. With `WORKSTREAM_REQUIRE_HARNESSES=1` a missing program fails the test.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scripts.install_harnesses import DEFAULT_PREFIX, Wanted, native_program, npm_wrapper
+
+
+def harnesses_prefix() -> Path:
+    """Return the folder that the programs are looked for in."""
+    return Path(os.environ.get("WORKSTREAM_TEST_HARNESSES") or DEFAULT_PREFIX)
+
+
+def harness_program(name: str) -> Path:
+    """Return the native executable of `codex`, `claude`, or of a version: `codex@0.130.0`."""
+    wanted = Wanted.parse(name)
+    native = native_program(wanted, harnesses_prefix())
+    if native is None:
+        reason = (
+            f"{wanted.package} is not installed in {harnesses_prefix()}; "
+            f"run scripts/install_harnesses.py --only {name}"
+        )
+        _missing(reason)
+        raise AssertionError(reason)
+    return native
+
+
+def harness_wrapper(name: str) -> Path:
+    """Return the npm shim in front of a program that `harness_program` finds."""
+    harness_program(name)
+    wrapper = npm_wrapper(Wanted.parse(name), harnesses_prefix())
+    if wrapper is None:
+        message = f"the package of {name} has no shim"
+        raise ValueError(message)
+    return wrapper
+
+
+def _missing(reason: str) -> None:
+    if os.environ.get("WORKSTREAM_REQUIRE_HARNESSES") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
