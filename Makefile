@@ -1,0 +1,37 @@
+# Two commands that need nothing but Python 3.11+ (npm is optional):
+#   make demo   runs the main job for real, on scripted local model APIs
+#   make test   runs everything
+PY := .venv/bin/python
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+
+.PHONY: demo test lint types layers check bench setup harnesses clean
+
+demo: setup harnesses
+	@$(PY) scripts/demo.py
+
+test: setup harnesses
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+setup:
+	@scripts/setup
+
+harnesses: setup
+	@$(PY) scripts/install_harnesses.py --optional
+
+lint: setup
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+
+types: setup
+	@.venv/bin/mypy
+
+layers: setup
+	@.venv/bin/lint-imports
+
+check: lint types layers
+
+bench: setup
+	@$(PY) -m bench
+
+clean:
+	rm -rf .venv .harnesses .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
