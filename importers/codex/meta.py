@@ -1,4 +1,4 @@
-"""The first record of a rollout: whose thread it is, where it came from, what may be done with it."""
+"""The first record of a rollout: whose thread it is and where it came from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from importers.codex.records import (
 from importers.jsonl import Tail, Undecodable, blank, decode
 
 HEAD_LINES: Final = 20
-"""Lines in which the first `session_meta` is looked for: it is the first one unless that is torn."""
+"""Lines in which the first `session_meta` is looked for; it is line 0 unless that is torn."""
 HEAD_BYTES: Final = 4 * 1024 * 1024
 
 

@@ -14,6 +14,9 @@ import msgspec
 Record: TypeAlias = dict[str, Any]
 
 
+NULL: Final = msgspec.Raw(b"null")
+
+
 class Envelope(msgspec.Struct):
     """One line of a rollout."""
 
@@ -29,7 +32,7 @@ class EventHead(msgspec.Struct):
 
     type: str = ""
     turn_id: str | None = None
-    item: msgspec.Raw | None = None
+    item: msgspec.Raw = NULL
 
 
 class Passthrough(msgspec.Struct):
@@ -46,10 +49,10 @@ class ResponseHead(msgspec.Struct, rename={"marks": "internal_chat_message_metad
     name: str | None = None
     namespace: str | None = None
     call_id: str | None = None
-    arguments: msgspec.Raw | None = None
-    input: msgspec.Raw | None = None
-    output: msgspec.Raw | None = None
-    action: msgspec.Raw | None = None
+    arguments: msgspec.Raw = NULL
+    input: msgspec.Raw = NULL
+    output: msgspec.Raw = NULL
+    action: msgspec.Raw = NULL
     marks: Passthrough | None = None
 
 

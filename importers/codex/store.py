@@ -108,9 +108,9 @@ def _add(listing: Listing, entry: os.DirEntry[str], *, archived: bool) -> None:
 
 
 def _created(segment: str) -> int:
-    """Return the milliseconds in a version 7 UUID: unlike the local time in a name it never jumps."""
+    """Return the milliseconds in a version 7 UUID: local time in a name jumps, this does not."""
     digits = segment.replace("-", "")
-    if len(digits) != 32 or digits[12] != "7":  # noqa: PLR2004
+    if len(digits) != 32 or digits[12] != "7":
         return 0
     try:
         return int(digits[:12], 16)
@@ -139,7 +139,7 @@ def locate(root: Path, native_id: str) -> Source:
 
 
 def discover(root: Path) -> Iterator[Source]:
-    """Yield every thread, newest first; see `Importer.discover`. Subagents are known by `describe`."""
+    """Yield every thread, newest first; only `describe` can tell a subagent's."""
     listing = list_store(root)
     threads: dict[str, list[Rollout]] = {}
     for rollout in listing.rollouts:
@@ -155,7 +155,7 @@ def discover(root: Path) -> Iterator[Source]:
 
 
 def as_source(root: Path, thread: str, rollouts: list[Rollout]) -> Source:
-    """Return the source of a thread from its files; the newest one is opened to see that it can be."""
+    """Return the source of a thread from its files; the newest is opened to see that it can be."""
     paths = tuple(rollout.path for rollout in rollouts)
     try:
         descriptor, _ = open_regular(paths[-1])
