@@ -92,8 +92,7 @@ def test_both_apis_cut_a_dropped_answer_without_its_end(make: type[ScriptedServe
 def test_found_text_is_not_taken_from_the_question_itself(make: type[ScriptedServer]) -> None:
     note = {"type": "message", "role": "system", "content": "the id is d-77."}
     with make() as server:
-        assert "found d-77" not in ask(server, r"say-found: d-\d+")
-        assert "not found" in ask(server, r"say-found: d-\d+")
+        assert '"not found"' in ask(server, "about d-12\n" + r"say-found: d-\d+")
         assert '"d-77"' in ask(server, r"say-found: id is (d-\d+)", note)
 
 
