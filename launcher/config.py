@@ -265,9 +265,9 @@ def _checked(key: str, value: Any, where: str) -> Any:  # noqa: ANN401
         raise ConfigError(f"{key} in {where} must be {_word(kinds[0])}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise ConfigError(f"{key} in {where} must be one of: {', '.join(_CHOICES[key])}")
-    if key == "budget":
+    if key == "budget" and isinstance(value, int):
         return checked_budget(value, where)
-    if key == "ignore" and not all(isinstance(item, str) for item in value):
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         raise ConfigError(f"ignore in {where} must be a list of path patterns")
     return value
 

@@ -208,8 +208,9 @@ def _path(call: EventRow) -> str | None:
     if not isinstance(values, dict):
         return None
     for key in ("file_path", "path", "notebook_path", "pattern", "query", "url"):
-        if isinstance(values.get(key), str):
-            return show(values[key], newline=False)
+        value = values.get(key)
+        if isinstance(value, str):
+            return show(value, newline=False)
     return None
 
 

@@ -57,14 +57,15 @@ def _in_fresh_process(home: Path, run: RunRow) -> dict[str, Any]:
     entry = Path(__file__).resolve().parent.parent / "workstream_entry.py"
     argv = [sys.executable, "-I", str(entry), "_finish", run.id]
     env = {**os.environ, "WORKSTREAM_HOME": str(home)}
+    before = signal.signal(signal.SIGINT, _let_the_finish_answer)
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=env, check=False
         )
-    except KeyboardInterrupt:
-        return {"failed": "interrupted", "interrupted": True}
     except OSError as error:
         return {"failed": f"the finish could not be started: {error.strerror}"}
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         document = json.loads(done.stdout)
     except ValueError:
@@ -91,3 +92,10 @@ def ask_to_stop(view: LeaseView) -> str:
     if host.life(pid, start) is Life.STOPPED:
         os.kill(pid, signal.SIGCONT)
     return f"asked the harness {pid} to end"
+
+
+def _let_the_finish_answer(*_: object) -> None:
+    """Take Ctrl-C without acting: the finish gets it too and stops at a batch boundary.
+
+    A handler, not SIG_IGN, which the finish would inherit.
+    """

@@ -76,7 +76,8 @@ def finish(
             " but no link, delivery or handoff was moved"
         )
     _report_delivery(store, run, done)
-    done.limit = limits.latest_of_run(store, run.id)
+    limit = limits.latest_of_run(store, run.id)
+    done.limit = None if limit is None else dict(limit)
     runs.close(store, run, done.outcome, json.dumps(done.document(), ensure_ascii=False))
     if done.outcome is not Outcome.LOST:
         folder.remove(store.home, run.id)

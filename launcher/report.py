@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leases.lease import Lease
 
 
-def start_line(job: Job, target: Target, ready: Ready) -> None:
+def start_line(job: Job, run: RunRow, target: Target, ready: Ready) -> None:
     """Print the line before the start; one-shot runs are quiet unless something was lost."""
     notices = [*target.notices, *ready.launch.notices, *job.program.problems]
     if ready.launch.channel.why is not None and ready.briefed.first is not None:
@@ -36,7 +36,7 @@ def start_line(job: Job, target: Target, ready: Ready) -> None:
     if job.one_shot:
         return
     where = f"{job.choice.workstream.name} ({job.choice.reason})"
-    say(f"{where} · {_session(job, target)} · {_briefing(ready)}{_directory(job)}")
+    say(f"{where} · {_session(job, target)} · {_briefing(ready)}{_directory(job, run)}")
 
 
 def _session(job: Job, target: Target) -> str:
@@ -58,10 +58,9 @@ def _briefing(ready: Ready) -> str:
     return text + (f", {first.left_out:,} left out" if first.left_out else "")
 
 
-def _directory(job: Job) -> str:
+def _directory(job: Job, run: RunRow) -> str:
     worktree = job.place.checkout.keys.worktree
-    last = runs.last(job.store, job.choice.workstream)
-    before = runs.before(job.store, last) if last is not None else None
+    before = runs.before(job.store, run)
     if before is None or before.worktree == worktree:
         return ""
     return f" · in {worktree}, last run in {before.worktree}"
@@ -126,7 +125,7 @@ def _report(
     document: Mapping[str, Any],
 ) -> dict[str, Any]:
     durations = {
-        "start": round((started.process.started - started.began) * 1000),
+        "start": round((started.spawned - started.began) * 1000),
         "total": round((time.monotonic() - started.began) * 1000),
         **document.get("durations", {}),
     }

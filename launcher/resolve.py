@@ -183,7 +183,7 @@ def _names(known: list[Workstream]) -> str:
 def _register(store: Store, place: Place, ask: Callable[[str], bool] | None) -> Repository:
     keys = place.checkout.keys
     if keys.kind is RepositoryKind.GIT:
-        keys = replace(keys, roots=git.roots(place.checkout))
+        keys = git.with_roots(place.checkout)
         for candidate in repositories.candidates(store, keys):
             question = (
                 f"This looks like a clone of {candidate.name}, which has workstreams already."

@@ -10,7 +10,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -20,7 +19,7 @@ from launcher import child, ending, executables, folder, launching, planning, pr
 from launcher.catchup import adoptable, catch_up, finish_unfinished
 from launcher.config import HarnessEntry, checked_budget
 from launcher.harnesses import registry
-from launcher.harnesses.base import Adapter, Form, Invocation
+from launcher.harnesses.base import Adapter, Form, Invocation, Select
 from launcher.launching import Job
 from launcher.options import RunOptions
 from launcher.output import say
@@ -31,7 +30,7 @@ from leases import lease as leases
 from leases.errors import LeaseHeld
 from leases.heartbeat import Heartbeat
 from leases.holder import holder_here
-from ledger import ids, redaction, runs, sessions, workstreams
+from ledger import ids, runs, sessions, workstreams
 from ledger.errors import BusyError, StateError, UsageError, WorkstreamError
 from ledger.model import Outcome, RunRow, Step
 from ledger.store import DATABASE, Store, open_store
@@ -101,7 +100,7 @@ def _last_harness(store: Store, place: Place, options: RunOptions, choice: Choic
         if len(found) == 1:
             return found[0]
         if found:
-            return prompts.choose("Which harness?", found)
+            return prompts.choose("which harness", found)
     raise UsageError(
         "no harness was used on this workstream yet",
         next_step=f"Name one: workstream run {'|'.join(registry.names())}",
@@ -198,11 +197,12 @@ def _managed(store: Store, place: Place, options: RunOptions, asked: Asked | Non
     job = _job(store, place, options, choice, asked)
     held = _acquire(job)
     try:
+        heartbeat = Heartbeat(store, held)  # opens its connection before the fork
         started = _start(job, held)
     except BaseException:
         leases.release(store, choice.workstream.id, held.token)
         raise
-    return _watch(job, held, started)
+    return _watch(job, held, started, heartbeat)
 
 
 def _job(
@@ -272,6 +272,9 @@ class Started:
     ready: launching.Ready
     process: child.Child
     began: float
+    """Monotonic seconds at the begin of the run."""
+    spawned: float
+    """Monotonic seconds when the child was started."""
 
 
 def _start(job: Job, held: leases.Lease) -> Started:
@@ -285,8 +288,7 @@ def _start(job: Job, held: leases.Lease) -> Started:
         options=_maybe_adopt(job),
     )
     target = planning.decide(_request(job, held), one_shot=job.one_shot)
-    with store.transaction():
-        row = runs.create(store, **_run_columns(job, held, target))
+    row = _record(job, held, target)
     return _launch(job, held, target, row, began)
 
 
@@ -311,7 +313,7 @@ def _maybe_adopt(job: Job) -> RunOptions:
     options = job.options
     if not job.place.terminal or job.one_shot or options.quiet or options.fresh or options.adopt:
         return options
-    if job.invocation.select is not planning.Select.NONE or job.choice.workstream.head_seq:
+    if job.invocation.select is not Select.NONE or job.choice.workstream.head_seq:
         return options
     found = adoptable(job.store, job.importer, job.store_home, job.place)
     chosen = prompts.adopt(job.adapter.title, found) if found else None
@@ -326,20 +328,27 @@ def _launch(job: Job, held: leases.Lease, target: Target, row: RunRow, began: fl
             ready = launching.prepare(job, row, target, run_dir)
             native = ready.launch.native_id or row.native_id
             runs.advance(store, row, Step.BRIEFED, native_id=native)
-        report.start_line(job, target, ready)
+        report.start_line(job, row, target, ready)
         process = _spawn(job, held, row, ready)
     except BaseException:
         runs.close(store, row, Outcome.SPAWN_FAILED, None)
         folder.remove(store.home, row.id)
         raise
     run = runs.get(store, row.id)
-    return Started(run=run, target=target, ready=ready, process=process, began=began)
+    return Started(
+        run=run,
+        target=target,
+        ready=ready,
+        process=process,
+        began=began,
+        spawned=time.monotonic(),
+    )
 
 
 def _spawn(job: Job, held: leases.Lease, row: RunRow, ready: launching.Ready) -> child.Child:
     store = job.store
 
-    def on_spawned(pid: int, start: int) -> None:
+    def on_spawned(pid: int, start: int | None) -> None:
         with store.transaction():
             leases.check(store, job.choice.workstream.id, held.token)
             leases.record_child(store, job.choice.workstream.id, held.token, pid, start)
@@ -361,47 +370,43 @@ def _spawn(job: Job, held: leases.Lease, row: RunRow, ready: launching.Ready) ->
     return child.spawn(ready.launch.argv, ready.environment, job.place.cwd, on_spawned=on_spawned)
 
 
-def _run_columns(job: Job, held: leases.Lease, target: Target) -> Mapping[str, object]:
+def _record(job: Job, held: leases.Lease, target: Target) -> RunRow:
     holder = holder_here(job.store, run=held.run, env=job.place.env, harness=job.entry.name)
-    argv = [job.adapter.name, *job.entry.args, *job.options.args]
-    native = target.resume or job.invocation.native_id
-    return {
-        "id": held.run,
-        "workstream": job.choice.workstream,
-        "entry": job.entry.name,
-        "harness": job.adapter.name,
-        "store_id": sessions.native_store(job.store, job.adapter.name, job.store_home),
-        "token": held.token,
-        "nonce": ids.nonce(),
-        "one_shot": job.one_shot,
-        "mode": target.mode,
-        "native_id": native,
-        "cwd": str(job.place.cwd),
-        "worktree": job.place.checkout.keys.worktree,
-        "argv": tuple(redaction.scrub(word).text for word in argv),
-        "program": job.program.version,
-        "host_id": holder.place.host_id,
-        "boot_id": holder.place.boot_id,
-        "pid_ns": holder.place.pid_ns,
-        "pid": holder.pid,
-        "pid_start": holder.pid_start,
-    }
+    return runs.create(
+        job.store,
+        id=held.run,
+        workstream=job.choice.workstream,
+        entry=job.entry.name,
+        harness=job.adapter.name,
+        store_id=sessions.native_store(job.store, job.adapter.name, job.store_home),
+        token=held.token,
+        one_shot=job.one_shot,
+        mode=target.mode,
+        native_id=target.resume or job.invocation.native_id,
+        cwd=str(job.place.cwd),
+        worktree=job.place.checkout.keys.worktree,
+        argv=[job.adapter.name, *job.entry.args, *job.options.args],
+        program=job.program.version,
+        host_id=holder.place.host_id,
+        boot_id=holder.place.boot_id,
+        pid_ns=holder.place.pid_ns,
+        pid=holder.pid,
+        pid_start=holder.pid_start or 0,
+    )
 
 
-def _watch(job: Job, held: leases.Lease, started: Started) -> int:
+def _watch(job: Job, held: leases.Lease, started: Started, heartbeat: Heartbeat) -> int:
     """Wait for the child, finish the run, report. Returns the child's exit code."""
-    heartbeat = Heartbeat(job.store.home, job.choice.workstream.id, held.token)
     heartbeat.start()
     try:
-        status = started.process.wait(
-            on_resume=heartbeat.beat_now, log=job.store.home / "launcher.log"
-        )
+        status = started.process.wait(on_resume=heartbeat.poke)
         again = _refused(job, started, status)
         if again is not None:
+            heartbeat.stop()  # no thread may hold a lock while the second child is forked
+            heartbeat = Heartbeat(job.store, held)
             started = _second_try(job, held, started, again)
-            status = started.process.wait(
-                on_resume=heartbeat.beat_now, log=job.store.home / "launcher.log"
-            )
+            heartbeat.start()
+            status = started.process.wait(on_resume=heartbeat.poke)
         finished = ending.finish(job, held, started.run, status)
     finally:
         heartbeat.stop()
@@ -411,15 +416,18 @@ def _watch(job: Job, held: leases.Lease, started: Started) -> int:
 
 def _refused(job: Job, started: Started, status: child.ExitStatus) -> str | None:
     """Return why a resume of ours is taken for refused by the harness, or None."""
-    if started.target.resume is None or status.exit_code == 0 or status.signal is not None:
+    session = started.target.session
+    if started.target.resume is None or session is None:
         return None
-    if (time.monotonic() - started.process.started) * 1000 > FAST_FAILURE_MS:
+    if status.exit_code == 0 or status.signal is not None:
+        return None
+    if (time.monotonic() - started.spawned) * 1000 > FAST_FAILURE_MS:
         return None
     events = folder.events(folder.path_of(job.store.home, started.run.id))
     if any(event.event == "SessionStart" for event in events):
         return None
     source = job.importer.locate(job.store_home, started.target.resume)
-    if source.signature != sessions.signature(job.store, started.target.session):
+    if source.signature != sessions.signature(job.store, session):
         return None
     return f"{job.adapter.title} refused to resume {started.target.resume}"
 
@@ -465,11 +473,10 @@ def _plan(
     if asked is None:
         asked = _ask(place, _last_harness(store, place, options, choice), options.args)
     job = _job(store, place, options, choice, asked, cache=scratch / "programs.json")
-    held = leases.Lease(
-        workstream=choice.workstream.id, token=0, run=ids.random_id("run_"), expires_at=0
-    )
+    holder = holder_here(store, run=ids.random_id("run_"), env=place.env, harness=asked.entry.name)
+    held = leases.take_over(store, choice.workstream.id, holder)  # undone with everything else
     catch_up(store, choice.workstream, say_losses=False)
     target = planning.decide(_request(job, None), one_shot=job.one_shot)
-    row = runs.create(store, **_run_columns(job, held, target))
+    row = _record(job, held, target)
     (scratch / folder.RUNS).mkdir()
     report.plan(job, target, row, folder.create(scratch, row.id))

@@ -12,18 +12,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from ledger.gitchange import Commit, PathChange, TreeChange, TreeState, changed_between
 from ledger.gitprocess import Deadline, Git, GitStopped, text
 from ledger.gitstate import SHA, GitState, dirty_digest, state
+from ledger.model import RepositoryKeys, RepositoryKind
 
 __all__ = [
     "Checkout",
     "Commit",
     "GitState",
     "PathChange",
-    "RepositoryKeys",
     "TreeChange",
     "TreeState",
     "changed_between",
@@ -36,25 +36,6 @@ __all__ = [
 
 DESCRIBE_MS: Final = 2000
 """Limit for `describe`: it takes a few milliseconds, this is for a stalled disk."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryKeys:
-    """What a repository is recognised by."""
-
-    kind: Literal["git", "directory"]
-    name: str
-    """For people: last part of the repository's directory."""
-    worktree: str
-    """Realpath of the work tree; of the directory itself without git."""
-    common_dir: str | None = None
-    """Realpath of the git common dir."""
-    inode: str | None = None
-    """"device:inode" of the common dir."""
-    roots: str | None = None
-    """Digest of root commits and remote; filled only by `with_roots`."""
-    directory: str | None = None
-    """Realpath of the directory, without git."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +91,7 @@ def with_roots(checkout: Checkout, *, timeout_ms: int = 2000) -> RepositoryKeys:
     None for a shallow or empty repository, without git, and beyond the time limit.
     """
     git = Git.find(os.environ)
-    if git is None or checkout.keys.kind != "git" or checkout.head is None:
+    if git is None or checkout.keys.kind is not RepositoryKind.GIT or checkout.head is None:
         return checkout.keys
     where, deadline = Path(checkout.worktree), Deadline(timeout_ms)
     try:
@@ -149,7 +130,7 @@ def _checkout(
     main = Path(common)
     name = main.parent.name if main.name == ".git" else Path(worktree).name
     keys = RepositoryKeys(
-        kind="git",
+        kind=RepositoryKind.GIT,
         name=name or "root",
         worktree=worktree,
         common_dir=common,
@@ -166,7 +147,10 @@ def _checkout(
 
 def _directory(real: str, notice: str | None) -> Checkout:
     keys = RepositoryKeys(
-        kind="directory", name=Path(real).name or "root", worktree=real, directory=real
+        kind=RepositoryKind.DIRECTORY,
+        name=Path(real).name or "root",
+        worktree=real,
+        directory=real,
     )
     return Checkout(keys=keys, cwd=real, worktree=real, notice=notice)
 

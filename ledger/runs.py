@@ -113,6 +113,18 @@ def last(store: Store, workstream: Workstream | int) -> RunRow | None:
     return None if row is None else _run(row)
 
 
+def before(store: Store, run: RunRow) -> RunRow | None:
+    """Return the run of the same workstream that was really started last before this one."""
+    row = store.one(
+        "SELECT * FROM run WHERE workstream = ? AND id != ? AND spawned_at IS NOT NULL"
+        " AND started_at <= ? ORDER BY started_at DESC, id DESC LIMIT 1",
+        run.workstream,
+        run.id,
+        run.started_at,
+    )
+    return None if row is None else _run(row)
+
+
 def recent_entries(store: Store, workstream: Workstream | int) -> list[str]:
     """Return the harness entries that were really started here, the last used first."""
     rows = store.all(

@@ -31,7 +31,8 @@ def command(*, workstream: str | None, wait: int, dry_run: bool) -> int:
         if view is None or view.holder is None:
             raise UnavailableError(f"workstream {choice.workstream.name} is not running")
         if dry_run:
-            say(f"would ask {leases.describe(view)} to end")
+            who = leases.describe(store, view, leases.verdict_on(store, view))
+            say(f"would ask {who} to end")
             return 0
         say(ask_to_stop(view))
         deadline = time.monotonic() + wait
