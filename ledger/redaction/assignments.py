@@ -47,7 +47,7 @@ _NAMES: Final = (
     _name("token", "token", "token"),
     _name("key", "key(?:[_-]?data)?", "key"),
     _name("credential", "credentials?", "credential"),
-    _name("auth", "auth(?:orization)?", "authorization"),
+    _name("auth", "auth(?:orization)?(?![0-9])", "authorization"),
     _name("mnemonic", "mnemonic", "seed-phrase"),
     _name("seed", "seed[_-]?phrase", "seed-phrase"),
 )
@@ -62,6 +62,7 @@ _KEY_QUALIFIER: Final = re.compile(
     rb"live|instrumentation|connection|database|db|openai|anthropic|stripe|sendgrid|"
     rb"datadog|dd|rsa|aes|gpg|tls|ssl)[_. -]?$"
 )
+_PASS_WORDS: Final = (b"password", b"passwd", b"passphrase", b"passcode", b"passwort")
 _PASS_HEAD: Final = re.compile(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|redis|proxy)$")
 
 _IDENTIFIER: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -97,7 +98,7 @@ def is_secret_name(name: str) -> str | None:
         if at < 0:
             continue
         match = rule.pattern.match(lowered + b"=", at)
-        if match and match.end() == len(lowered) + 1 and _fits(rule, lowered[:at]):
+        if match and match.end() == len(lowered) + 1 and _fits(rule, lowered[:at], match[0]):
             return rule.kind
     return None
 
@@ -148,7 +149,7 @@ def _assigned(
     window_start = max(0, match.start() - _HEAD_WINDOW)
     window = lower[window_start : match.start()]
     head = window[len(window.rstrip(_IDENTIFIER)) :]
-    if not _fits(rule, head):
+    if not _fits(rule, head, match[0]):
         return None
     name_start = match.start() - len(head)
     start = match.end()
@@ -156,6 +157,8 @@ def _assigned(
         return None  # a variable's default; a URL's user, whose password has its own rule
     site = _site(match, raw, name_start)
     if match["open"]:
+        if not match["close"] and raw[name_start - 1 : name_start] == match["open"]:
+            return None  # the end of a string such as 'Password: '
         end = _closing(raw, start, match["open"])
         site = Site.QUOTED if site is Site.BARE else site
         return (start, end) if _judge(rule, raw[start:end][:_JUDGED], site) else None
@@ -206,12 +209,12 @@ def _judge(rule: _Name, value: bytes, site: Site) -> bool:
     return is_secret(value, site, password=rule.kind == "password")
 
 
-def _fits(rule: _Name, head: bytes) -> bool:
+def _fits(rule: _Name, head: bytes, word: bytes) -> bool:
     """Tell whether what stands before the word makes it a secret's name."""
     if rule.kind == "key":
         return _KEY_QUALIFIER.search(head) is not None
-    if rule.gate == b"pass":
-        return _PASS_HEAD.search(head) is not None or not head or head[-1:].isalnum()
+    if rule.gate == b"pass" and not word.startswith(_PASS_WORDS):
+        return _PASS_HEAD.search(head) is not None  # no compass, no bypass
     return True
 
 
@@ -259,6 +262,8 @@ def _flagged(match: re.Match[bytes], raw: bytes) -> tuple[int, int] | None:
         return None
     if match["open"]:
         end = _closing(raw, start, match["open"])
+    elif b"," in match[0]:
+        return None  # ["--password", password]
     else:
         value = _SHELL_VALUE.match(raw, start)
         end = value.end() if value else start

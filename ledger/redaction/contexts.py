@@ -5,6 +5,8 @@ Every finder is a scan for a literal with bounded look-around, linear in the tex
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -48,7 +50,7 @@ _SCHEME: Final = re.compile(
 _BEARER: Final = re.compile(rb"bearer[ \t]{1,4}(?P<value>[a-z0-9._~+/=-]{16,})")
 
 _COOKIE: Final = re.compile(
-    rb"cookie(?:\\{0,7}[\"'])?[ \t]{0,4}[:=,][ \t]{0,4}(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
+    rb"cookie(?:\\{0,7}[\"'][ \t]{0,4}[:=,]|[ \t]{0,4}[:=])[ \t]{0,4}(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
 )
 _COOKIE_PAIR: Final = re.compile(
     rb"(?P<name>[\w.-]{1,128})=(?P<value>[^\s;,\"'\\]{1,8192})(?:[;,][ \t]{0,4}|(?P<end>))"
@@ -204,8 +206,18 @@ def find_contextual(
     if b"login" in words:
         yield from _kept(_NETRC, raw, lower, "password")
     if b"auth" in words:
-        yield from _shapes(_AUTH_SHAPES, lower, raw, lower)
+        yield from (
+            span for span in _shapes(_AUTH_SHAPES, lower, raw, lower) if _is_login(raw, span)
+        )
     yield from _command_lines(raw, lower, words)
+
+
+def _is_login(raw: bytes, span: Span) -> bool:
+    """Tell whether base64 text is ``user:password``, as registries keep it."""
+    try:
+        return b":" in base64.b64decode(raw[span[0] : span[1]] + b"==")
+    except binascii.Error:
+        return False
 
 
 def _shapes(shapes: tuple[_Shape, ...], gated: bytes, raw: bytes, lower: bytes) -> Iterator[Span]:

@@ -24,7 +24,7 @@ class Site(StrEnum):
 
 MARKER: Final = re.compile(rb"\[redacted:[a-z0-9-]{1,40}\]")
 
-_FILLER: Final = frozenset(b"xX*.-_#?0\xe2\x80\xa2\xa6")
+_FILLER: Final = frozenset(b"xX*.-_#?:0\xe2\x80\xa2\xa6")
 _WORDS: Final = frozenset(
     (
         b"none null nil true false undefined string str text password passwd secret token apikey"
@@ -33,14 +33,16 @@ _WORDS: Final = frozenset(
         b" and or for argument parameter with from in on instead when which was if should can must"
         b" needs the a an of as not file env credentials auth current-password new-password"
         b" username user secretstr password-stdin redacted masked omitted invalid missing expired"
-        b" accepted ignored used set may will via then that it"
+        b" accepted ignored used set may will via then that it options flags arguments parameters"
     ).split()
 )
 _REFERENCE: Final = re.compile(
-    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*[A-Za-z_][\w-]*$|\[[A-Z_ ]+\]$|<[^>]*>|"
+    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*[A-Za-z_][\w-]*$|\[[A-Z_ ]+\]$|#[0-9A-Fa-f]{3,8}$|\(\?|\[\^|\{[A-Za-z_][\w.!:]*$|\d+(?:\.\d+)+$|<[^>]*>|"
     rb"[#%]?\{\{?[^{}]*\}|@[-/.]|!(?:Ref|Sub|vault|GetAtt|secret|env_var)\b|env\(|\\"
 )
-_TEMPLATE: Final = re.compile(rb"\$\{[^{}]*\}|\{\{[^{}]*\}\}|(?<!\\)\{[A-Za-z_][\w.]*\}|%\(\w+\)s")
+_TEMPLATE: Final = re.compile(
+    rb"\$\{[^{}]*\}|\{\{[^{}]*\}\}|(?<!\\)\{[A-Za-z_][\w.]*\}|%\(\w+\)s|%s"
+)
 _PLACEHOLDER: Final = re.compile(
     rb"(?:^|[-_<{\[ ])(?:your|my_own|insert|replace|enter|put)[-_ ]|your[A-Z]|placeholder|\.\.\.$|"
     rb"\xe2\x80\xa6$",
@@ -52,11 +54,14 @@ _PATH: Final = re.compile(
 )
 _NAME: Final = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+$")
 _NUMBER: Final = re.compile(rb"[-+]?\d[\d_]*(?:\.\d+)?(?:ms|s|m|h|d|k|K|M|%)?$")
-_LABEL: Final = re.compile(rb"[A-Za-z]+(?:[-_.: /][A-Za-z]+)*[:.*]?$")
+_LABEL: Final = re.compile(rb"_?[A-Za-z]+(?:[-_.: /][A-Za-z]+)*[:.*]?$")
 _CALL: Final = re.compile(rb"[A-Za-z_][\w.:]*[(\[]")
 _SYMBOL: Final = re.compile(rb"[!@#$%^&*+~?=]")
 _DIGIT: Final = re.compile(rb"\d")
-_PASSWORDISH: Final = re.compile(rb"pass|pwd|kennwort|contrase|secret|token|credential", re.I)
+_PASSWORDISH: Final = re.compile(
+    rb"pass|pwd|kennwort|contrase|secret|token|credential", re.IGNORECASE
+)
+_NAMED: Final = re.compile(rb"pass|secret|token|credential|key", re.IGNORECASE)
 
 
 def is_placeholder(value: bytes) -> bool:
@@ -100,7 +105,7 @@ def _is_quoted_secret(value: bytes, *, password: bool) -> bool:
     if _LABEL.match(value):
         if password:
             return len(value) >= 4 and not _PASSWORDISH.search(value)  # noqa: PLR2004
-        return len(value) >= 20 and value.isalpha()  # noqa: PLR2004
+        return len(value) >= 20 and value.isalpha() and not _NAMED.search(value)  # noqa: PLR2004
     return len(value) >= (3 if password else 6)
 
 

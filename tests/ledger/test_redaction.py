@@ -159,7 +159,23 @@ def test_bottomless_nesting_ends_in_a_marker() -> None:
 
 _PIECES = st.sampled_from(
     [case[part] for case in CASES for part in (1, 2, 3)]
-    + ["password", "token", "=", ": ", '"', "'", '\\"', " ", "\n", "\\n", "--", "://", "@", ":", ";"]
+    + [
+        "password",
+        "token",
+        "=",
+        ": ",
+        '"',
+        "'",
+        '\\"',
+        " ",
+        "\n",
+        "\\n",
+        "--",
+        "://",
+        "@",
+        ":",
+        ";",
+    ]
     + ["[redacted:token]", "[redacted:", "]", "secret", "key", "Cookie: ", "a=", "Bearer ", "xxxx"]
 )
 
