@@ -255,6 +255,8 @@ class EventRow:
     """Harness entry; None for our own events."""
     session: str | None
     """Native id of the first session that carried it."""
+    session_id: int | None
+    """Row id of that session."""
     text: str
     """Whole text, or its beginning when `truncated`."""
     truncated: bool

@@ -14,7 +14,11 @@ from typing import Final
 SCHEMA_VERSION: Final = 1
 """Value of `PRAGMA user_version` in a database of this shape."""
 
+APPLICATION_ID: Final = 0x57535452
+"""Value of `PRAGMA application_id`: "WSTR"."""
+
 DDL: Final[tuple[str, ...]] = (
+    f"PRAGMA application_id = {APPLICATION_ID}",
     """
     CREATE TABLE store_meta (
         key   TEXT PRIMARY KEY,  -- store_id, host_id, tag_key (HMAC key), created_at
@@ -195,6 +199,8 @@ DDL: Final[tuple[str, ...]] = (
         UNIQUE (workstream, seq)
     )
     """,
+    # The person's own words of a long owed range are found without reading the range.
+    "CREATE INDEX event_user ON event (workstream, seq) WHERE kind = 'user_message'",
     """
     CREATE TABLE body (
         eid        INTEGER PRIMARY KEY REFERENCES event(eid),
@@ -218,6 +224,8 @@ DDL: Final[tuple[str, ...]] = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX membership_record ON membership (session, record)",
+    # Branch state and carrying sessions of an event; eids grow, so that inserts append.
+    "CREATE INDEX membership_event ON membership (eid, active)",
     """
     CREATE TABLE branch_mark (
         id      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -465,7 +473,7 @@ DDL: Final[tuple[str, ...]] = (
     """,
     """
     CREATE VIRTUAL TABLE search USING fts5 (
-        scope,                               -- "w<workstream id>": narrows a query inside the index
+        scope,                               -- "w<workstream id> k<kind>": narrows a query inside the index
         text,                                -- folded text
         content = '',
         tokenize = 'unicode61 remove_diacritics 2'
