@@ -1,3 +1,42 @@
 """Reader of the Claude Code session store."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from importers.base import Batch, Importer, Limits, NodeIndex, SessionFacts, Source
+from importers.claude import reader, store
+
+
+class ClaudeImporter:
+    """The Claude Code reader: `importers.base.Importer`."""
+
+    name: str = store.HARNESS
+    versions: tuple[str, ...] = ("2.1.",)
+
+    def home(self, env: Mapping[str, str]) -> Path:
+        """Return the store home for an environment."""
+        return store.home(env)
+
+    def locate(self, home: Path, native_id: str) -> Source:
+        """Find a session by id in any project folder."""
+        return store.locate(home, native_id)
+
+    def discover(self, home: Path) -> Iterator[Source]:
+        """Yield every session, newest first, then odd entries."""
+        return store.discover(home)
+
+    def describe(self, source: Source) -> SessionFacts:
+        """Read head and tail of a session, both bounded."""
+        return store.describe(source)
+
+    def read(
+        self, source: Source, state: str | None, nodes: NodeIndex, limits: Limits, *, closed: bool
+    ) -> Iterator[Batch]:
+        """Yield what is new since `state`."""
+        return reader.read(source, state, nodes, limits, closed=closed)
+
+
+IMPORTER: Final[Importer] = ClaudeImporter()

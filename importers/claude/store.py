@@ -1,0 +1,278 @@
+"""Where Claude Code keeps transcripts, and how a session is found in it.
+
+`projects/<slug of the directory>/<session id>.jsonl`, its side folder `<session id>/` beside it.
+The slug is lossy and `/cd` moves the file to another one, so that a session is found by id in
+every project folder (observed with Claude Code 2.1.197). Listings and names only, except where a
+file has to be opened to tell a used-up id from a session.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from importers import jsonl
+from importers.base import SessionFacts, Source, StoreState, StoreUnreadable
+from importers.claude.records import ENVELOPE, FORKED, Envelope, decode_or, milliseconds
+from importers.claude.state import Facts
+
+HARNESS: Final = "claude"
+PROJECTS: Final = "projects"
+SUFFIX: Final = ".jsonl"
+AGENT_PREFIX: Final = "agent-"
+HEAD: Final = 256 * 1024
+TAIL: Final = 256 * 1024
+USED_UP: Final = (
+    "the id is used up: its file holds no conversation, and Claude Code can neither resume it nor "
+    "create a session under it again"
+)
+
+
+class Kind(msgspec.Struct):
+    """Enough of a record to tell whether it belongs to the conversation."""
+
+    type: str = ""
+    isSidechain: bool | None = None  # noqa: N815  (name in the file)
+
+
+KIND: Final = msgspec.json.Decoder(Kind)
+
+
+class _Found(NamedTuple):
+    changed: int
+    path: Path
+    problem: str | None
+
+
+def home(env: Mapping[str, str]) -> Path:
+    """Return `$CLAUDE_CONFIG_DIR`, else `~/.claude`; a blank variable counts as unset."""
+    configured = env.get("CLAUDE_CONFIG_DIR", "")
+    if configured.strip():
+        return Path(unicodedata.normalize("NFC", configured))
+    user = env.get("HOME", "")
+    if not user.strip():
+        user = pwd.getpwuid(os.getuid()).pw_dir
+    return Path(unicodedata.normalize("NFC", user)) / ".claude"
+
+
+def locate(root: Path, native_id: str) -> Source:
+    """Find a session by id in any project folder; the newest that holds a conversation."""
+    if not native_id or native_id in (".", "..") or "/" in native_id or "\0" in native_id:
+        return _source(root, native_id, StoreState.MISSING, detail="not a session id")
+    problems: list[str] = []
+    found = []
+    for folder in _project_folders(root, problems):
+        entry = _look(folder / (native_id + SUFFIX), problems)
+        if entry is not None:
+            found.append(entry)
+    found.sort(reverse=True)
+    empty: Path | None = None
+    for entry in found:
+        if entry.problem is not None:
+            problems.append(f"{entry.path}: {entry.problem}")
+            continue
+        try:
+            if holds_conversation(entry.path):
+                return _source(root, native_id, StoreState.PRESENT, entry.path)
+        except StoreUnreadable as error:
+            problems.append(str(error))
+            continue
+        empty = empty or entry.path
+    if problems:
+        return _source(root, native_id, StoreState.UNREADABLE, detail="; ".join(problems[:3]))
+    if empty is not None:
+        return _source(root, native_id, StoreState.MISSING, detail=f"{USED_UP} ({empty})")
+    return _source(root, native_id, StoreState.MISSING)
+
+
+def discover(root: Path) -> Iterator[Source]:
+    """Yield every session of the store, newest first, then what is odd or cannot be listed."""
+    problems: list[str] = []
+    found: dict[str, _Found] = {}
+    odd: list[_Found] = []
+    for folder in _project_folders(root, problems):
+        for path in _transcripts(folder, problems):
+            entry = _look(path, problems)
+            if entry is None:
+                continue
+            if entry.problem is not None:
+                odd.append(entry)
+            elif path.stem not in found or entry.changed > found[path.stem].changed:
+                found[path.stem] = entry
+    for entry in sorted(found.values(), reverse=True):
+        yield _source(root, entry.path.stem, StoreState.PRESENT, entry.path)
+    for entry in sorted(odd, reverse=True):
+        yield _source(
+            root,
+            entry.path.stem,
+            StoreState.UNREADABLE,
+            entry.path,
+            detail=f"{entry.path}: {entry.problem}",
+        )
+    for problem in problems:
+        yield _source(root, "", StoreState.UNREADABLE, detail=problem)
+
+
+def holds_conversation(path: Path) -> bool:
+    """Return whether a file has a user or assistant record; stops at the first one.
+
+    Raises StoreUnreadable.
+    """
+    with jsonl.Tail(path, None, max_line=64 * 1024 * 1024) as tail:
+        for line in tail.lines():
+            if b'"user"' not in line.data and b'"assistant"' not in line.data:
+                continue
+            try:
+                record = jsonl.decode(line.data, KIND)
+            except jsonl.Undecodable:
+                continue
+            if record.type in ("user", "assistant") and not record.isSidechain:
+                return True
+    return False
+
+
+def describe(source: Source) -> SessionFacts:
+    """Read the head and the tail of a session, both bounded. Raises StoreUnreadable."""
+    path = source.path
+    if path is None:
+        raise StoreUnreadable(f"session {source.native_id}: {source.detail or 'not found'}")
+    descriptor, status = jsonl.open_regular(path)
+    try:
+        head = os.pread(descriptor, HEAD, 0)
+        begin = max(len(head), status.st_size - TAIL)
+        tail = os.pread(descriptor, TAIL, begin)
+    except OSError as error:
+        raise StoreUnreadable(f"{path}: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+    facts = Facts()
+    if path.parent.name == "subagents":
+        facts.subagent_of = path.parent.parent.name
+    whole = status.st_size <= len(head)
+    records = list(_records(head, complete=whole))
+    _describe_head(facts, records, path)
+    cut = tail if begin == len(head) else tail.partition(b"\n")[2]
+    for record in [*records, *_records(cut, complete=True)]:
+        _describe_last(facts, record)
+    return facts.of(path.stem)
+
+
+def _records(data: bytes, *, complete: bool) -> Iterator[Envelope]:
+    lines = data.removeprefix(jsonl.BOM).split(b"\n")
+    for line in lines if complete else lines[:-1]:
+        if jsonl.blank(line):
+            continue
+        try:
+            yield jsonl.decode(line, ENVELOPE)
+        except jsonl.Undecodable:
+            continue
+
+
+def _describe_head(facts: Facts, records: list[Envelope], path: Path) -> None:
+    tree = [record for record in records if record.uuid is not None]
+    if tree and all(record.is_sidechain for record in tree) and facts.subagent_of is None:
+        facts.subagent_of = next((r.session_id for r in tree if r.session_id), path.stem)
+    for record in tree:
+        facts.first_cwd = facts.first_cwd or record.cwd
+        if facts.one_shot is None and record.entrypoint is not None:
+            facts.one_shot = record.entrypoint != "cli"
+        if facts.parent is None:
+            origin = decode_or(record.forked_from, FORKED, None)
+            if origin is not None and origin.session_id != path.stem:
+                facts.parent = origin.session_id
+
+
+def _describe_last(facts: Facts, record: Envelope) -> None:
+    facts.note(record.cwd, record.relocated_cwd, record.version)
+    facts.named = record.custom_title or facts.named
+    facts.titled = record.ai_title or record.summary or facts.titled
+    if record.uuid is not None:
+        facts.time(milliseconds(record.timestamp))
+
+
+# --- listing ------------------------------------------------------------------------------------
+
+
+def _source(
+    root: Path,
+    native_id: str,
+    state: StoreState,
+    path: Path | None = None,
+    detail: str | None = None,
+) -> Source:
+    return Source(
+        harness=HARNESS,
+        home=root,
+        native_id=native_id,
+        state=state,
+        paths=() if path is None else (path,),
+        detail=detail,
+        signature="" if path is None else signature(path),
+    )
+
+
+def signature(path: Path) -> str:
+    """Return the signature of a session: its file, and the listing of its subagents' folder."""
+    return jsonl.signature([path, path.with_suffix("") / "subagents"])
+
+
+def _project_folders(root: Path, problems: list[str]) -> Iterator[Path]:
+    projects = root / PROJECTS
+    try:
+        with os.scandir(projects) as entries:
+            names = sorted(entry.name for entry in entries if _is_folder(entry))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        problems.append(f"{projects}: {error.strerror}")
+        return
+    for name in names:
+        yield projects / name
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _transcripts(folder: Path, problems: list[str]) -> list[Path]:
+    try:
+        names = os.listdir(folder)  # noqa: PTH208  (names are enough, and faster)
+    except OSError as error:
+        problems.append(f"{folder}: {error.strerror}")
+        return []
+    return [
+        folder / name
+        for name in names
+        if name.endswith(SUFFIX) and not name.startswith((AGENT_PREFIX, "."))
+    ]
+
+
+def _look(path: Path, problems: list[str]) -> _Found | None:
+    """Return what a path is; None if there is nothing. Opens nothing, so that nothing blocks."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return _Found(0, path, "dangling link") if path.is_symlink() else None
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        problems.append(f"{path}: {error.strerror}")
+        return None
+    changed = status.st_mtime_ns
+    if stat.S_ISDIR(status.st_mode):
+        return _Found(changed, path, "a directory")
+    if not stat.S_ISREG(status.st_mode):
+        return _Found(changed, path, "not a regular file")
+    if not os.access(path, os.R_OK):
+        return _Found(changed, path, "permission denied")
+    return _Found(changed, path, None)
