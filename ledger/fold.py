@@ -49,7 +49,7 @@ class Query:
     match: str | None
     """An expression that FTS5 always accepts, or None when nothing can be searched for."""
     terms: list[str]
-    """Folded words and phrases that a hit contains, for ``snippet``; excluded ones are not in it."""
+    """Folded words and phrases that a hit contains, for ``snippet``; without excluded ones."""
     problem: str | None
     """A sentence for the user: why nothing is searched, or what part of the query is ignored."""
 

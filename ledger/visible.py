@@ -63,9 +63,9 @@ def clean(text: str) -> str:
 
 
 def show(text: str, *, newline: bool = True) -> str:
-    """Make invisible and controlling characters visible as escapes such as ``\\x1b``.
+    r"""Make invisible and controlling characters visible as escapes such as ``\x1b``.
 
-    CR LF becomes LF, a lone CR ``\\r``.  LF and TAB stay unless ``newline`` is False, which is
+    CR LF becomes LF, a lone CR ``\r``.  LF and TAB stay unless ``newline`` is False, which is
     for one-line output.  A joiner or variation selector stays inside an emoji.  Never raises.
     """
     if "\r" in text:
@@ -173,9 +173,9 @@ def _escape(match: re.Match[str]) -> str:
     named = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}.get(character)
     if named:
         return named
-    if code <= 0xFF:  # noqa: PLR2004
+    if code <= 0xFF:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def _escape_unless_emoji(match: re.Match[str]) -> str:

@@ -194,7 +194,7 @@ def _whole(pattern: re.Pattern[bytes], raw: bytes, end: int) -> int:
 def _json_scalar(raw: bytes, start: int, rule: _Name) -> tuple[int, int] | None:
     """Look at ``"password": 12345``, which is no string."""
     value = _BARE_VALUE.match(raw, start)
-    if value and rule.kind == "password" and value[0].isdigit() and len(value[0]) >= 4:  # noqa: PLR2004
+    if value and rule.kind == "password" and value[0].isdigit() and len(value[0]) >= 4:
         return value.span()
     return None
 
@@ -202,10 +202,10 @@ def _json_scalar(raw: bytes, start: int, rule: _Name) -> tuple[int, int] | None:
 def _judge(rule: _Name, value: bytes, site: Site) -> bool:
     if rule.kind == "authorization":
         return is_secret(value, site, password=False) and (
-            len(value) >= 8 and b" " not in value and any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004
+            len(value) >= 8 and b" " not in value and any(48 <= byte <= 57 for byte in value)
         )
     if rule.kind == "seed-phrase":
-        return len(value.split()) >= 12 and site is not Site.BARE  # noqa: PLR2004
+        return len(value.split()) >= 12 and site is not Site.BARE
     return is_secret(value, site, password=rule.kind == "password")
 
 

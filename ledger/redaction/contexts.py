@@ -30,11 +30,13 @@ _BLOCK_LINE: Final = re.compile(
 _BLOCK_TAIL: Final = re.compile(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
 _NEWLINE: Final = re.compile(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
 _PUTTY: Final = re.compile(
-    rb"private-lines: ?\d{1,4}(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})"
+    rb"private-lines: ?\d{1,4}"
+    rb"(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})"
 )
 
 _URL_PASSWORD: Final = re.compile(
-    rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
+    rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):"
+    rb"(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
 )
 _URL_TOKEN: Final = re.compile(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
 _URL_VARIABLE: Final = re.compile(
@@ -273,7 +275,7 @@ def _urls(raw: bytes, lower: bytes) -> Iterator[Span]:
             yield *match.span("value"), "url-password"
     for match in _URL_TOKEN.finditer(lower):
         start, end = match.span("value")
-        if any(48 <= byte <= 57 for byte in raw[start:end]):  # noqa: PLR2004
+        if any(48 <= byte <= 57 for byte in raw[start:end]):
             yield start, end, "url-credential"
 
 
@@ -287,7 +289,7 @@ def _headers(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span
         for match in _BEARER.finditer(lower):
             start, end = match.span("value")
             value = raw[start:end]
-            if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):  # noqa: PLR2004
+            if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):
                 yield start, end, "bearer-credential"
 
 

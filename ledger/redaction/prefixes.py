@@ -247,10 +247,10 @@ def _any_prefix() -> re.Pattern[bytes]:
 
 @cache
 def _compiled(prefix: bytes) -> re.Pattern[bytes]:
-    """Compile one prefix with its boundary.
+    r"""Compile one prefix with its boundary.
 
     The literal stands first, where the regex engine can search for it; the boundary is looked
-    at afterwards.  ``\\n`` of JSON-escaped text counts as a boundary although ``n`` is a letter.
+    at afterwards.  ``\n`` of JSON-escaped text counts as a boundary although ``n`` is a letter.
     """
     literal = re.escape(prefix)
     body = RULES[_NUMBERS[prefix]].body
@@ -269,4 +269,4 @@ def _discord() -> re.Pattern[bytes]:
 
 
 def _has_digits(token: bytes) -> bool:
-    return len(token) - len(token.translate(None, b"0123456789")) >= 2  # noqa: PLR2004
+    return len(token) - len(token.translate(None, b"0123456789")) >= 2

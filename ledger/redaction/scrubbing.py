@@ -15,7 +15,7 @@ from ledger.redaction.values import MARKER, is_placeholder
 SCRUB_VERSION: Final[int] = 1
 """Raised whenever the rules change, so that a stored event says which rules it went through."""
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _GATES: Final = tuple(sorted(assignments.GATES | contexts.GATES))
 _DEEPEST: Final = 200

@@ -37,7 +37,9 @@ _WORDS: Final = frozenset(
     ).split()
 )
 _REFERENCE: Final = re.compile(
-    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*[A-Za-z_][\w-]*$|\[[A-Z_ ]+\]$|#[0-9A-Fa-f]{3,8}$|\(\?|\[\^|\{[A-Za-z_][\w.!:]*$|\d+(?:\.\d+)+$|<[^>]*>|"
+    rb"\$\{?[A-Za-z_]\w*(?::?[-=?+][^}]*)?\}?$|\$\(|\$\{|`|%[sdr]$|%\(?\w+\)?[%s]|\*[A-Za-z_][\w-]*$|"
+    rb"\[[A-Z_ ]+\]$|#[0-9A-Fa-f]{3,8}$|\(\?|\[\^|\{[A-Za-z_][\w.!:]*$|\d+(?:\.\d+)+$|"
+    rb"<[^>]*>|"
     rb"[#%]?\{\{?[^{}]*\}|@[-/.]|!(?:Ref|Sub|vault|GetAtt|secret|env_var)\b|env\(|\\"
 )
 _TEMPLATE: Final = re.compile(
@@ -98,14 +100,14 @@ def is_secret(value: bytes, site: Site, *, password: bool) -> bool:
 def _is_explicit_secret(value: bytes, *, password: bool) -> bool:
     if _NUMBER.match(value) and not (password and value.isdigit()):
         return False
-    return len(value) >= 3 and not _is_own_name(value) and not _CALL.match(value)  # noqa: PLR2004
+    return len(value) >= 3 and not _is_own_name(value) and not _CALL.match(value)
 
 
 def _is_quoted_secret(value: bytes, *, password: bool) -> bool:
     if _LABEL.match(value):
         if password:
-            return len(value) >= 4 and not _PASSWORDISH.search(value)  # noqa: PLR2004
-        return len(value) >= 20 and value.isalpha() and not _NAMED.search(value)  # noqa: PLR2004
+            return len(value) >= 4 and not _PASSWORDISH.search(value)
+        return len(value) >= 20 and value.isalpha() and not _NAMED.search(value)
     return len(value) >= (3 if password else 6)
 
 
@@ -131,16 +133,16 @@ def _is_phrase(value: bytes, *, password: bool) -> bool:
     words = value.split()
     return (
         password
-        and 2 <= len(words) <= 3  # noqa: PLR2004
+        and 2 <= len(words) <= 3
         and bool(_DIGIT.search(value) or _SYMBOL.search(value))
         and not _PASSWORDISH.search(value)
     )
 
 
 def _looks_base64(value: bytes) -> bool:
-    """A leading slash may be base64 too: long, no dots, digits and both cases."""
+    """Tell base64, which may hold slashes, from a path: long, no dots, digits and both cases."""
     return (
-        len(value) >= 32  # noqa: PLR2004
+        len(value) >= 32
         and value.count(b"/") <= len(value) // 12
         and not value.translate(
             None, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="

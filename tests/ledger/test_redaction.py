@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.redaction import SCRUB_VERSION, scrub, scrub_json
-from tests.ledger.secrets_corpus import CASES, HARMLESS, JWT, TOKENS, alnum, pem
+from ledger.redaction import SCRUB_VERSION, Json, scrub, scrub_json
+from tests.ledger.secrets_corpus import CASES, HARMLESS, JWT, TOKENS, alnum
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ def test_version_is_a_positive_integer() -> None:
 
 
 def test_nested_inputs_are_scrubbed_and_the_input_is_not_changed() -> None:
-    value = {
+    value: Json = {
         "command": "curl -H 'X-Api-Key: abc123def' https://h",
         "env": [{"API_TOKEN": "zzz"}, {"plain": "text"}],
         "count": 3,
@@ -101,8 +102,22 @@ def test_nested_inputs_are_scrubbed_and_the_input_is_not_changed() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["password", "Passwd", "token", "secret", "api_key", "apiKey", "API-KEY", "authorization"]
-    + ["client_secret", "accessToken", "private_key", "DB_PASSWORD", "credentials", "x-api-key"],
+    [
+        "password",
+        "Passwd",
+        "token",
+        "secret",
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "authorization",
+        "client_secret",
+        "accessToken",
+        "private_key",
+        "DB_PASSWORD",
+        "credentials",
+        "x-api-key",
+    ],
 )
 def test_a_string_under_a_secret_name_is_masked_whole(name: str) -> None:
     scrubbed, counts = scrub_json({name: "plain words of it"})
@@ -191,8 +206,12 @@ def test_any_string_is_accepted(text: str) -> None:
     assert isinstance(scrub(text).text, str)
 
 
+def _repeated(unit: str, size: int) -> str:
+    return (unit * (size // len(unit) + 1))[:size]
+
+
 _HOSTILE: dict[str, Callable[[int], str]] = {
-    name: (lambda size, unit=unit: (unit * (size // len(unit) + 1))[:size])
+    name: partial(_repeated, unit)
     for name, unit in {
         "letters": "a",
         "dots": ".",
