@@ -8,8 +8,9 @@ The invariants this module protects:
   descriptors. Keys reach it from the terminal, never through us.
 - The launcher outlives the child and knows how it ended, whatever is sent to it.
 
-Python forks only the calling thread: start other threads (the heartbeat) after `spawn`, or a lock
-that one of them holds stays locked in the child.
+Python forks only the calling thread, and a lock that another one holds stays locked in the child.
+Between fork and exec the child therefore imports nothing and takes no lock; still, start other
+threads (the heartbeat) after `spawn` where there is a choice.
 """
 
 from __future__ import annotations
@@ -69,8 +70,7 @@ def spawn(
     env: Mapping[str, str],
     cwd: Path,
     *,
-    on_spawned: Callable[[int, int | None], None],
-    log: Path | None = None,
+    on_spawned: Callable[[int, int], None],
     term_grace_s: float = TERM_GRACE_S,
     hangup_grace_s: float = HANGUP_GRACE_S,
 ) -> Child:
@@ -78,8 +78,8 @@ def spawn(
 
     `on_spawned(pid, start time)` is called before the program is executed; when it raises, nothing
     is executed and the error goes on. From here on until `Child.wait` returns the launcher takes
-    no signal as its own. `log` is where our stdout and stderr lead after a hangup. Raises
-    NotFoundError or NotExecutableError when the program cannot be executed. Main thread only.
+    no signal as its own. Raises NotFoundError or NotExecutableError when the program cannot be
+    executed. Main thread only.
     """
     terminal, signals = Terminal.save(), _Signals()
     go, failures = _Pipe(), _Pipe()
@@ -89,7 +89,6 @@ def spawn(
             pid,
             terminal,
             signals,
-            log=log,
             term_grace_s=term_grace_s,
             hangup_grace_s=hangup_grace_s,
         )
@@ -141,15 +140,16 @@ class Child:
         terminal: Terminal,
         signals: _Signals,
         *,
-        log: Path | None,
         term_grace_s: float,
         hangup_grace_s: float,
     ) -> None:
         self.pid = pid
-        self.start = process_start(pid)
-        """Start time as in `ledger.host.process_start`."""
+        self.start = process_start(pid) or 0
+        """Start time as in `ledger.host.process_start`; 0 where it cannot be seen."""
+        self.started = time.monotonic()
+        """When it was forked, on the monotonic clock in seconds."""
         self._terminal, self._signals = terminal, signals
-        self._log = log
+        self._log: Path | None = None
         self._term_grace, self._hangup_grace = term_grace_s, hangup_grace_s
         self._ended: tuple[int | None, int | None] | None = None
         self._schedule: list[tuple[float, Signals]] = []
@@ -157,13 +157,17 @@ class Child:
         self._on_resume: Callable[[], None] | None = None
         self._resume_error: Exception | None = None
 
-    def wait(self, *, on_resume: Callable[[], None] | None = None) -> ExitStatus:
+    def wait(
+        self, *, on_resume: Callable[[], None] | None = None, log: Path | None = None
+    ) -> ExitStatus:
         """Wait until the child has ended and the terminal is in order again.
 
         A child that stops (Ctrl-Z) stops this process too; when both go on, `on_resume` is called:
         the lease may have been taken meanwhile. SIGTERM and SIGHUP go to the child, followed by
-        SIGTERM and SIGKILL after the graces. Signal handlers are as before afterwards.
+        SIGTERM and SIGKILL after the graces. `log` is where our stdout and stderr lead after a
+        hangup (none: nowhere). Signal handlers are as before afterwards.
         """
+        self._log = log
         self._on_resume = on_resume
         try:
             while self._ended is None:
