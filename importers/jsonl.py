@@ -175,7 +175,7 @@ class Tail:
             buffer = self._buffer
             end = buffer.find(b"\n", start)
             while end >= 0:
-                yield self._take(buffer, self._used, end)
+                yield self._take(buffer, end)
                 start = self._used
                 end = buffer.find(b"\n", start)
             rest = len(buffer) - self._used
@@ -194,17 +194,17 @@ class Tail:
             self._buffer = buffer[self._used :] + more
             self._used, start = 0, rest
 
-    def _take(self, buffer: bytes, start: int, end: int) -> Line:
-        """Account for the line buffer[start:end] and return it."""
-        offset, length = self._offset, end - start
+    def _take(self, buffer: bytes, end: int) -> Line:
+        """Account for the line that ends at `end` and return it."""
+        start, offset, number = self._used, self._offset, self._number
+        length = end - start
         data = buffer[start:end] if length <= self._max_line else b""
-        if offset == 0 and data.startswith(BOM):
+        if not offset and data.startswith(BOM):
             data = data[len(BOM) :]
-        line = Line(self._number, offset, length, data)
         self._used = end + 1
         self._offset = offset + length + 1
-        self._number += 1
-        return line
+        self._number = number + 1
+        return Line(number, offset, length, data)
 
     def _skip_long(self) -> Line | None:
         """Read past an overlong line, holding none of it; None if it is not complete yet."""

@@ -32,7 +32,6 @@ from importers.codex.chain import (
     Chain,
     Segment,
     find_line,
-    ordinal_of,
     resolve,
 )
 from importers.codex.meta import read_meta
@@ -129,6 +128,8 @@ class _Reader:
     def _segment(
         self, segment: Segment, progress: Progress, tail: Tail, *, closed: bool
     ) -> Iterator[Batch]:
+        if not tail.resumed:
+            progress.context = cursor.Context()
         translator = Translator(segment.thread, progress.context)
         try:
             for line in tail.lines():
@@ -139,35 +140,36 @@ class _Reader:
                     self._collect(segment, translator)
                     progress.position = tail.position.dump()
                     yield self._batch(cursor.dump(self._state))
+            else:
+                progress.position = tail.position.dump()
         except StoreUnreadable as error:
+            progress.position = tail.position.dump()
             name = segment.path.name
             self._lose(f"{name}@{tail.offset}", "unreadable", str(error), segment.first_record)
-        if progress.limit is None or segment.own:
-            progress.position = tail.position.dump()
         if closed and segment.own:
             translator.close()
         self._collect(segment, translator)
 
     def _line(self, segment: Segment, translator: Translator, line: Line) -> bool:
         """Translate one line; False when the inherited part of an ancestor ends before it."""
-        self._bytes += line.length + 1
-        record = segment.first_record + min(line.number, LAST_LINE)
-        if line.length > self._limits.max_line:
-            loss = oversized(segment.path.name, line, self._limits.max_line, record=record)
-            translator.items.append(loss)
-            return True
-        if blank(line.data):
-            return True
+        number, _, length, data = line
+        self._bytes += length + 1
+        record = segment.first_record + number
         try:
-            envelope = decode(line.data, ENVELOPE)
-            ordinal = ordinal_of(envelope, line.number)
+            envelope = decode(data, ENVELOPE)
+            ordinal = number if envelope.ordinal is None else envelope.ordinal
             if segment.limit is not None and ordinal >= segment.limit:
                 return False
-            if ordinal >= segment.skip or line.number == 0:
+            if ordinal >= segment.skip or number == 0:
                 active = segment.below is None or ordinal < segment.below
-                translator.feed(envelope, line.data, record, active=active)
+                translator.feed(envelope, data, record, active=active)
         except Undecodable as error:
-            translator.items.append(broken(segment.path.name, line, error, record=record))
+            name = segment.path.name
+            if length > self._limits.max_line:
+                limit = self._limits.max_line
+                translator.items.append(oversized(name, line, limit, record=record))
+            elif not blank(data):
+                translator.items.append(broken(name, line, error, record=record))
         return True
 
     def _collect(self, segment: Segment, translator: Translator) -> None:
@@ -230,7 +232,9 @@ class _Reader:
         context = progress.context if progress else None
         if context is None:
             return facts
-        return replace(facts, cwd=context.cwd or facts.cwd, model=context.model, last_at=context.at)
+        return replace(
+            facts, cwd=context.cwd or facts.cwd, model=context.model, last_at=context.last_at
+        )
 
     def _later_facts(self, segment: Segment, translator: Translator) -> SessionFacts:
         context, facts = translator.context, self._facts
@@ -239,7 +243,7 @@ class _Reader:
             facts,
             cwd=context.cwd or meta_cwd or facts.cwd,
             model=context.model or facts.model,
-            last_at=context.at or facts.last_at,
+            last_at=context.last_at or facts.last_at,
         )
 
     # --- subagents -------------------------------------------------------------------------------

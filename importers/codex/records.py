@@ -56,9 +56,26 @@ class ResponseHead(msgspec.Struct, rename={"marks": "internal_chat_message_metad
     marks: Passthrough | None = None
 
 
+class RateLimits(msgspec.Struct):
+    """How full the provider's windows are; `rate_limit_reached_type` only when one is used up."""
+
+    primary: msgspec.Raw = NULL
+    secondary: msgspec.Raw = NULL
+    individual_limit: msgspec.Raw = NULL
+    rate_limit_reached_type: str | None = None
+
+
+class TokenCount(msgspec.Struct):
+    """A `token_count` event: frequent, and only the last one of a batch counts."""
+
+    info: msgspec.Raw = NULL
+    rate_limits: RateLimits | None = None
+
+
 ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 EVENT: Final = msgspec.json.Decoder(EventHead)
 RESPONSE: Final = msgspec.json.Decoder(ResponseHead)
+TOKENS: Final = msgspec.json.Decoder(TokenCount)
 OBJECT: Final = msgspec.json.Decoder(Record)
 ANY: Final = msgspec.json.Decoder()
 

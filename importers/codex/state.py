@@ -8,9 +8,9 @@ import msgspec
 
 VERSION: Final = 1
 MAX_COUNTS: Final = 32
-MAX_DONE: Final = 256
+MAX_DONE: Final = 64
 MAX_PENDING: Final = 256
-MAX_PROMPTS: Final = 1000
+MAX_PROMPTS: Final = 200
 
 
 class Pending(msgspec.Struct):
@@ -39,7 +39,10 @@ class Context(msgspec.Struct):
     cwd: str | None = None
     model: str | None = None
     at: int | None = None
-    counts: list[tuple[str, int]] = []
+    """Time of the last record that was translated; stands in for a missing one."""
+    last_at: int | None = None
+    """Time of the last record that was read."""
+    counts: dict[str, int] = {}
     """How often each of the last (role, time) keys was seen: the n-th part of an identity."""
     pending: dict[str, Pending] = {}
     done: list[str] = []

@@ -12,9 +12,11 @@ import hashlib
 import json
 import re
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from importers.base import Json
 from importers.codex.records import Record, number_of, object_of, objects_of, text_of
@@ -35,8 +37,7 @@ SHELL_TOOLS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a call."""
 
     text: str
@@ -47,8 +48,7 @@ class Outcome:
     """The command was still running when the tool answered; its end comes later, or never."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One finished tool call."""
 
     call_id: str
@@ -62,20 +62,12 @@ class Tool:
     cwd: str | None = None
     files: tuple[tuple[str, str], ...] = ()
     """(path, action) of files that the call is known to have read or changed."""
-    meta: dict[str, Json] = field(default_factory=dict)
+    meta: dict[str, Json] = msgspec.field(default_factory=dict)
 
 
 def from_item(item: Record) -> Tool | None:
     """Return the tool call of a completed item; None if the item is not one."""
-    make = {
-        "CommandExecution": _command,
-        "FileChange": _file_change,
-        "McpToolCall": _mcp,
-        "DynamicToolCall": _dynamic,
-        "WebSearch": _web_search,
-        "ImageView": _image_view,
-        "ImageGeneration": _image_generation,
-    }.get(text_of(item.get("type")))
+    make = _ITEMS.get(text_of(item.get("type")))
     if make is None or not text_of(item.get("id")):
         return None
     return make(item)
@@ -240,6 +232,17 @@ def _image_generation(item: Record) -> Tool:
         input={"saved_path": path} if path else None,
         outcome=Outcome(text=path, status="ok"),
     )
+
+
+_ITEMS: Final[dict[str, Callable[[Record], Tool]]] = {
+    "CommandExecution": _command,
+    "FileChange": _file_change,
+    "McpToolCall": _mcp,
+    "DynamicToolCall": _dynamic,
+    "WebSearch": _web_search,
+    "ImageView": _image_view,
+    "ImageGeneration": _image_generation,
+}
 
 
 def from_pair(name: str, arguments: str, call_id: str, outcome: Outcome) -> Tool:

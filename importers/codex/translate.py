@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -33,12 +32,16 @@ from importers.codex import tools
 from importers.codex.records import (
     ANY,
     EVENT,
+    NULL,
     OBJECT,
     RESPONSE,
+    TOKENS,
     Envelope,
     EventHead,
+    RateLimits,
     Record,
     ResponseHead,
+    TokenCount,
     milliseconds,
     number_of,
     object_of,
@@ -110,22 +113,22 @@ class Translator:
         """Thread id of the subagent whose records these are; "" for the session itself."""
         self.items: list[Item] = []
         self.left: Counter[str] = Counter()
-        self.usage: Usage | None = None
+
         self.children: set[str] = set()
         self._record = 0
         self._active = True
-        self._at = 0
         self._stamp = ""
+        self._known_at: int | None = None
+        self._last_record: tuple[msgspec.Raw, str] | None = None
+        self._last_count: tuple[TokenCount, str] | None = None
+        self._compactions = 0
 
     def feed(self, envelope: Envelope, data: bytes, record: int, *, active: bool) -> None:
         """Translate one record. Raises Undecodable when its payload cannot be read."""
-        context = self.context
         self._record, self._active = record, active
         self._stamp = envelope.timestamp or f"#{record & 0xFFFFFFFF}"
+        self._known_at = None
         kind = envelope.type
-        if kind == "event_msg" or kind in _AT_MATTERS:
-            self._at = milliseconds(envelope.timestamp) or context.at or 0
-            context.at = self._at
         if kind == "event_msg":
             self._event(decode(envelope.payload, EVENT), envelope.payload)
         elif kind == "response_item":
@@ -133,7 +136,7 @@ class Translator:
         elif kind == "turn_context":
             self._turn_context(decode(envelope.payload, OBJECT), data)
         elif kind == "token_usage_record":
-            self._token_record(decode(envelope.payload, OBJECT))
+            self._last_record = (envelope.payload, self._stamp)
         elif kind == "compacted":
             self._compacted(decode(envelope.payload, OBJECT))
         elif kind in _QUIET_RECORDS:
@@ -150,13 +153,20 @@ class Translator:
 
     def drain(self) -> list[Item]:
         """Return and forget what was translated since the last call."""
+        self._use()
+        self.context.last_at = milliseconds(self._stamp) or self.context.last_at
         items, self.items = self.items, []
         items.extend(LeftOut(kind=kind, count=count) for kind, count in sorted(self.left.items()))
         self.left.clear()
-        if self.usage is not None:
-            items.append(self.usage)
-            self.usage = None
         return items
+
+    @property
+    def _at(self) -> int:
+        """Time of the record, worked out when somebody wants it; without one the last known."""
+        if self._known_at is None:
+            self._known_at = milliseconds(self._stamp) or self.context.at or 0
+            self.context.at = self._known_at
+        return self._known_at
 
     # --- events --------------------------------------------------------------------------------
 
@@ -164,6 +174,8 @@ class Translator:
         kind = head.type
         if kind == "item_completed":
             self._item(decode(head.item, OBJECT), head.turn_id or self.context.turn)
+        elif kind == "token_count":
+            self._token_count(raw)
         elif kind in _EVENT_MESSAGES:
             self._old_message(_EVENT_MESSAGES[kind], decode(raw, OBJECT))
         elif handle := _EVENTS.get(kind):
@@ -234,49 +246,71 @@ class Translator:
             message = text_of(payload.get("message"))
             self.items.append(Limit(at=self._at, message=message, resets_at=self.context.resets_at))
 
-    def _token_count(self, payload: Record) -> None:
-        info = object_of(payload.get("info"))
-        self.context.window = number_of(info.get("model_context_window")) or self.context.window
-        self._use(object_of(info.get("last_token_usage")), object_of(info.get("total_token_usage")))
-        limits = object_of(payload.get("rate_limits"))
-        self.context.resets_at = self._reset_of(limits) or self.context.resets_at
-        if reached := text_of(limits.get("rate_limit_reached_type")):
-            self.items.append(Limit(at=self._at, message=reached, resets_at=self.context.resets_at))
+    def _token_count(self, raw: msgspec.Raw) -> None:
+        count = decode(raw, TOKENS)
+        self._last_count = (count, self._stamp)
+        if count.rate_limits and count.rate_limits.rate_limit_reached_type:
+            self._learn_reset(count.rate_limits, self._at)
+            self.items.append(
+                Limit(
+                    at=self._at,
+                    message=count.rate_limits.rate_limit_reached_type,
+                    resets_at=self.context.resets_at,
+                )
+            )
 
-    def _reset_of(self, limits: Record) -> int | None:
-        """Return when the fullest window resets; of several that are used up, the last one."""
-        best: tuple[float, int] | None = None
-        for name in ("primary", "secondary", "individual_limit"):
-            window = object_of(limits.get(name))
-            at, after = number_of(window.get("resets_at")), window.get("resets_in_seconds")
-            if at is None and number_of(after) is None:
+    def _learn_reset(self, limits: RateLimits, at: int) -> None:
+        """Note when the fullest window resets; of several that are used up, the last one."""
+        best: tuple[int, int] | None = None
+        for raw in (limits.primary, limits.secondary, limits.individual_limit):
+            window = object_of(decode(raw, ANY))
+            absolute, after = (
+                number_of(window.get(name)) for name in ("resets_at", "resets_in_seconds")
+            )
+            if absolute is None and after is None:
                 continue
-            resets = at * 1000 if at is not None else self._at + (number_of(after) or 0) * 1000
-            used = number_of(window.get("used_percent")) or 0
-            best = max(best or (0.0, 0), (min(float(used), 100.0), resets))
-        return best[1] if best else None
+            resets = absolute * 1000 if absolute is not None else at + (after or 0) * 1000
+            used = min(number_of(window.get("used_percent")) or 0, 100)
+            best = max(best or (0, 0), (used, resets))
+        if best is not None:
+            self.context.resets_at = best[1]
 
-    def _token_record(self, payload: Record) -> None:
-        if text_of(payload.get("thread_id")) in {"", self.thread}:
-            last, total = payload.get("usage"), payload.get("thread_token_usage")
-            self._use(object_of(last), object_of(total))
+    def _use(self) -> None:
+        """Yield the token figures that hold at the end of what was read."""
+        last: Record = {}
+        total: Record = {}
+        at = 0
+        if self._last_count is not None:
+            count, stamp = self._last_count
+            at = milliseconds(stamp) or 0
+            info = object_of(decode(count.info, ANY))
+            self.context.window = number_of(info.get("model_context_window")) or self.context.window
+            last = object_of(info.get("last_token_usage"))
+            total = object_of(info.get("total_token_usage"))
+            if count.rate_limits is not None:
+                self._learn_reset(count.rate_limits, at)
+        if self._last_record is not None and (record := self._own_record(self._last_record[0])):
+            at = max(at, milliseconds(self._last_record[1]) or 0)
+            last = object_of(record.get("usage")) or last
+            total = object_of(record.get("thread_token_usage")) or total
+        tokens, output = number_of(last.get("total_tokens")), number_of(total.get("output_tokens"))
+        if tokens is not None or output is not None or self._compactions:
+            self.items.append(
+                Usage(
+                    at=at or self._at,
+                    model=self.context.model,
+                    context_tokens=tokens,
+                    limit_tokens=self.context.window,
+                    output_tokens=output,
+                    compactions=self._compactions,
+                )
+            )
+        self._last_count = self._last_record = None
+        self._compactions = 0
 
-    def _use(self, last: Record, total: Record, compactions: int = 0) -> None:
-        before = self.usage
-        tokens = number_of(last.get("total_tokens"))
-        output = number_of(total.get("output_tokens"))
-        if tokens is None and output is None and not compactions:
-            return
-        self.usage = Usage(
-            at=self._at,
-            model=self.context.model,
-            context_tokens=tokens
-            if tokens is not None or before is None
-            else before.context_tokens,
-            limit_tokens=self.context.window,
-            output_tokens=output if output is not None or before is None else before.output_tokens,
-            compactions=compactions + (before.compactions if before else 0),
-        )
+    def _own_record(self, raw: msgspec.Raw) -> Record:
+        record = decode(raw, OBJECT)
+        return record if text_of(record.get("thread_id")) in {"", self.thread} else {}
 
     def _turn_context(self, payload: Record, data: bytes) -> None:
         self.context.cwd = text_of(payload.get("cwd")) or self.context.cwd
@@ -293,7 +327,7 @@ class Translator:
             ("c", self.thread, self._stamp, str(self._nth("compaction"))),
             meta={} if number is None else {"window": number},
         )
-        self._use({}, {}, compactions=1)
+        self._compactions += 1
 
     def _rolled_back(self, payload: Record) -> None:
         prompts, turns = self.context.prompts, number_of(payload.get("num_turns")) or 0
@@ -374,13 +408,11 @@ class Translator:
     def _nth(self, role: str) -> int:
         """Count equal (role, time) keys; only recent ones can repeat."""
         counts, key = self.context.counts, f"{role} {self._stamp}"
-        for index, (known, count) in enumerate(counts):
-            if known == key:
-                counts[index] = (key, count + 1)
-                return count + 1
-        counts.append((key, 0))
-        del counts[:-MAX_COUNTS]
-        return 0
+        nth = counts[key] + 1 if key in counts else 0
+        counts[key] = nth
+        if len(counts) > MAX_COUNTS:
+            del counts[next(iter(counts))]
+        return nth
 
     # --- tools ---------------------------------------------------------------------------------
 
@@ -424,8 +456,8 @@ class Translator:
         name = head.name or ("local_shell" if head.type == "local_shell_call" else "")
         if head.namespace:
             name = f"{head.namespace}__{name}"
-        parts = [decode(part, ANY) for part in (head.arguments, head.input, head.action)]
-        given = next((part for part in parts if part is not None), "")
+        asked = next((x for x in (head.arguments, head.input, head.action) if x is not NULL), NULL)
+        given = decode(asked, ANY)
         context.pending[call_id] = Pending(
             name=name,
             arguments=given if isinstance(given, str) else tools.compact(given),
@@ -477,11 +509,11 @@ class Translator:
 
     def _flush(self, call_id: str, call: Pending) -> None:
         """Yield a call that will not be answered any more."""
-        here = (self._record, self._at, self._active)
-        self._record, self._at, self._active = call.record, call.at, call.active
+        here = (self._record, self._known_at, self._active)
+        self._record, self._known_at, self._active = call.record, call.at, call.active
         status = "unknown" if call.outcome == "running" else "interrupted"
         self._finish(call_id, call, tools.Outcome(text=call.text, status=status))
-        self._record, self._at, self._active = here
+        self._record, self._known_at, self._active = here
 
     def _answers(self, call_id: str, call: Pending, outcome: tools.Outcome) -> None:
         """Yield what the person answered to a question of the agent: those are the user's words."""
@@ -510,7 +542,7 @@ class Translator:
             code = outcome.exit_code if outcome.exit_code != -1 else None
             text = outcome.text or call.text
             outcome = tools.Outcome(text=text, exit_code=code, status="interrupted")
-            tool = replace(tool, outcome=outcome)
+            tool = msgspec.structs.replace(tool, outcome=outcome)
         self._tool(tool, turn)
 
     def _done(self, call_id: str) -> None:
@@ -600,14 +632,12 @@ class Translator:
         )
 
 
-_AT_MATTERS: Final = frozenset({"response_item", "compacted", "token_usage_record", "session_meta"})
 _EVENTS: Final[dict[str, Callable[[Translator, Record], None]]] = {
     "task_started": Translator._task_started,
     "turn_started": Translator._task_started,
     "task_complete": Translator._task_complete,
     "turn_complete": Translator._task_complete,
     "turn_aborted": Translator._turn_aborted,
-    "token_count": Translator._token_count,
     "thread_rolled_back": Translator._rolled_back,
     "plan_update": Translator._plan_update,
     "error": Translator._error,
