@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ledger.errors import BusyError
+from ledger.fencing import LeaseLostError
 
 if TYPE_CHECKING:
     from leases.holder import LeaseView
@@ -31,7 +32,5 @@ class LeaseHeld(BusyError):  # noqa: N818  (a fact about somebody else, not a fa
         """One line: harness, terminal, pid, since when, idle."""
 
 
-class LeaseLost(BusyError):  # noqa: N818
-    """The lease was taken over or released: nothing may be moved under its token any more."""
-
-    code = "lease_lost"
+LeaseLost = LeaseLostError
+"""The lease was taken over or released: nothing may be moved under its token any more."""

@@ -13,7 +13,7 @@ from typing import Final
 from leases.errors import LeaseHeld, LeaseLost
 from leases.holder import Holder, LeaseView, Place, place_here
 from leases.verdict import Facts, Verdict, Why, judge
-from ledger import host
+from ledger import fencing, host
 from ledger.store import Store
 
 TTL_MS: Final = 90_000
@@ -147,13 +147,7 @@ def check(store: Store, workstream: int, token: int) -> None:
     Call it inside the transaction that it guards: no other process can take the lease before that
     transaction ends. A lapsed lease that nobody took is still current.
     """
-    row = store.one(
-        "SELECT 1 FROM lease WHERE workstream = ? AND token = ? AND run IS NOT NULL",
-        workstream,
-        token,
-    )
-    if row is None:
-        raise _lost(store, workstream)
+    fencing.require(store, workstream, token)
 
 
 def live_elsewhere(store: Store, worktree: str, *, workstream: int | None = None) -> list[LiveRun]:
@@ -182,8 +176,9 @@ def live_elsewhere(store: Store, worktree: str, *, workstream: int | None = None
     return found
 
 
-def describe(store: Store, view: LeaseView, verdict: Verdict) -> str:
+def describe(store: Store, view: LeaseView, verdict: Verdict | None = None) -> str:
     """Return one line about a holder: harness, terminal, pid, since when, idle, what is known."""
+    verdict = verdict or verdict_on(store, view)
     holder = view.holder
     if holder is None:
         return "nobody"
