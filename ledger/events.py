@@ -34,8 +34,9 @@ _COLUMNS: Final = """
         AND NOT EXISTS (SELECT 1 FROM membership WHERE membership.eid = event.eid AND active = 1)
             AS superseded,
 """
-_WHOLE: Final = "length(body.data) AS stored, body.data AS data"
-_HEAD: Final = "length(body.data) AS stored, substr(body.data, 1, {limit}) AS data"
+_INLINE: Final = "CASE WHEN body.codec = 0 THEN body.data END AS data"
+_WHOLE: Final = "body.data AS data"
+_HEAD: Final = "substr(body.data, 1, {limit}) AS data"
 _TABLES: Final = """
     FROM event
     LEFT JOIN body ON body.eid = event.eid
@@ -119,15 +120,20 @@ def get(
 
 
 def by_eids(
-    store: Store, eids: Iterable[int], *, text_bytes: int | None = None
+    store: Store, eids: Iterable[int], *, text_bytes: int | None = None, inline: bool = False
 ) -> dict[int, EventRow]:
-    """Return events by row id; unknown ids are not in the result."""
+    """Return events by row id; unknown ids are not in the result.
+
+    `inline`: texts that are stored compressed are left out (`truncated`, see `body`), which bounds
+    what is read to 16 KiB for each event.
+    """
     wanted = list(eids)
     found: dict[int, EventRow] = {}
+    select = _COLUMNS + _INLINE + _TABLES if inline else _select(text_bytes)
     for start in range(0, len(wanted), _CHUNK):
         chunk = wanted[start : start + _CHUNK]
         marks = ",".join("?" * len(chunk))
-        rows = store.all(f"{_select(text_bytes)} WHERE event.eid IN ({marks})", *chunk)
+        rows = store.all(f"{select} WHERE event.eid IN ({marks})", *chunk)
         found.update((row["eid"], event_row(row, text_bytes)) for row in rows)
     return found
 
@@ -180,6 +186,8 @@ def event_row(row: sqlite3.Row, text_bytes: int | None = None) -> EventRow:
 
 def _text(row: sqlite3.Row, limit: int | None) -> tuple[str, bool]:
     """Return the text, cut to `limit` bytes at a character, and whether that is not the whole."""
+    if row["data"] is None:
+        return "", True
     if limit is None:
         try:
             text = decode_body(row["codec"], row["data"])
