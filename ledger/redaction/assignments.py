@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ledger.redaction.lazy import Lazy
 from ledger.redaction.values import MARKER, Site, is_placeholder, is_secret
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ _AFTER_NAME: Final = (
 
 class _Name(NamedTuple):
     gate: bytes
-    pattern: re.Pattern[bytes]
+    pattern: Lazy
     kind: str
 
 
 def _name(gate: str, word: str, kind: str) -> _Name:
-    return _Name(gate.encode(), re.compile(word.encode() + _AFTER_NAME), kind)
+    return _Name(gate.encode(), Lazy(word.encode() + _AFTER_NAME), kind)
 
 
 _NAMES: Final = (
@@ -55,7 +56,7 @@ _NAMES: Final = (
 GATES: Final = frozenset(name.gate for name in _NAMES)
 """A text that holds none of these, lowercased, has no assignment to look at."""
 
-_KEY_QUALIFIER: Final = re.compile(
+_KEY_QUALIFIER: Final = Lazy(
     rb"(?:api|access|secret|private|account|encryption|encrypt|signing|signature|master|shared|"
     rb"sharedaccess|preshared|auth|storage|subscription|consumer|deploy|webhook|jwt|hmac|license|"
     rb"app|application|role|client|integration|write|admin|anon|session|crypt|fernet|ssh|service|"
@@ -63,25 +64,25 @@ _KEY_QUALIFIER: Final = re.compile(
     rb"datadog|dd|rsa|aes|gpg|tls|ssl)[_. -]?$"
 )
 _PASS_WORDS: Final = (b"password", b"passwd", b"passphrase", b"passcode", b"passwort")
-_PASS_HEAD: Final = re.compile(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|redis|proxy)$")
+_PASS_HEAD: Final = Lazy(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|redis|proxy)$")
 
 _IDENTIFIER: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _HEAD_WINDOW: Final = 64
 _JUDGED: Final = 256
 """How much of a value is read to judge it; the whole of it is replaced."""
-_BARE_VALUE: Final = re.compile(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
-_SHELL_VALUE: Final = re.compile(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
-_CUT_VALUE: Final = re.compile(rb"[^\s\"'`\\]{1,256}")
-_LINE_END: Final = re.compile(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
+_BARE_VALUE: Final = Lazy(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
+_SHELL_VALUE: Final = Lazy(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
+_CUT_VALUE: Final = Lazy(rb"[^\s\"'`\\]{1,256}")
+_LINE_END: Final = Lazy(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
 _PARAMETER_LEADS: Final = b";&?"
 
-_FLAG: Final = re.compile(
+_FLAG: Final = Lazy(
     rb"--(?<![\w-]--)(?=[a-z])[a-z0-9-]{0,30}?"
     rb"(?P<name>password|passwd|passphrase|pass|token|secret|credential|api-?key|access-?key|"
     rb"secret-?key|private-?key|auth-?key)(?:[ \t]{1,3}|[\"'],[ \t\n]{0,20})"
     rb"(?P<open>\\{0,7}[\"'])?(?![-|>&;])"
 )
-_XML: Final = re.compile(
+_XML: Final = Lazy(
     rb"<[a-z0-9_.:-]{0,40}(?:password|passphrase|secret|token|apikey|api-key|privatekey)>"
     rb"(?P<value>[^<>\s]{3,4096})</"
 )
@@ -97,7 +98,7 @@ def is_secret_name(name: str) -> str | None:
         at = lowered.rfind(rule.gate)
         if at < 0:
             continue
-        match = rule.pattern.match(lowered + b"=", at)
+        match = rule.pattern.now.match(lowered + b"=", at)
         if match and match.end() == len(lowered) + 1 and _fits(rule, lowered[:at], match[0]):
             return rule.kind
     return None
@@ -119,7 +120,7 @@ def find_assignments(
     if b"--" in lower:
         yield from _after_flags(raw, lower)
     if b"</" in lower:
-        for match in _XML.finditer(lower):
+        for match in _XML.now.finditer(lower):
             start, end = match.span("value")
             if not is_placeholder(raw[start:end]):
                 yield start, end, "password"
@@ -127,7 +128,7 @@ def find_assignments(
 
 def _after_names(rule: _Name, raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
     done = 0
-    for match in rule.pattern.finditer(lower):
+    for match in rule.pattern.now.finditer(lower):
         span = _assigned(rule, match, raw, lower) if match.start() >= done else None
         if span:
             yield *span, rule.kind
@@ -136,7 +137,7 @@ def _after_names(rule: _Name, raw: bytes, lower: bytes) -> Iterator[tuple[int, i
 
 def _after_flags(raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
     done = 0
-    for match in _FLAG.finditer(lower):
+    for match in _FLAG.now.finditer(lower):
         span = _flagged(match, raw) if match.start() >= done else None
         if span:
             yield *span, _flag_kind(match["name"])
@@ -153,7 +154,7 @@ def _assigned(
         return None
     name_start = match.start() - len(head)
     start = match.end()
-    if MARKER.match(raw, start) or raw[max(0, name_start - 2) : name_start] in {b"${", b"//"}:
+    if MARKER.now.match(raw, start) or raw[max(0, name_start - 2) : name_start] in {b"${", b"//"}:
         return None  # a variable's default; a URL's user, whose password has its own rule
     site = _site(match, raw, name_start)
     if match["open"]:
@@ -172,28 +173,28 @@ def _unquoted(
 ) -> tuple[int, int] | None:
     start = match.end()
     pattern = _SHELL_VALUE if site is Site.EXPLICIT else _BARE_VALUE
-    value = pattern.match(raw, start)
+    value = pattern.now.match(raw, start)
     if value is None or not _judge(rule, value[0], site):
         return None
     end = _whole(pattern, raw, value.end())
     if site is Site.BARE:
         if match[0].startswith(b"pass ") and value[0].isdigit():
             return None  # a count of tests
-        if b":" in match["op"] and not _LINE_END.match(raw, end):
+        if b":" in match["op"] and not _LINE_END.now.match(raw, end):
             return None
     return start, end
 
 
-def _whole(pattern: re.Pattern[bytes], raw: bytes, end: int) -> int:
+def _whole(pattern: Lazy, raw: bytes, end: int) -> int:
     """Follow a value beyond the part that was judged."""
-    while more := pattern.match(raw, end):
+    while more := pattern.now.match(raw, end):
         end = more.end()
     return end
 
 
 def _json_scalar(raw: bytes, start: int, rule: _Name) -> tuple[int, int] | None:
     """Look at ``"password": 12345``, which is no string."""
-    value = _BARE_VALUE.match(raw, start)
+    value = _BARE_VALUE.now.match(raw, start)
     if value and rule.kind == "password" and value[0].isdigit() and len(value[0]) >= 4:
         return value.span()
     return None
@@ -212,9 +213,9 @@ def _judge(rule: _Name, value: bytes, site: Site) -> bool:
 def _fits(rule: _Name, head: bytes, word: bytes) -> bool:
     """Tell whether what stands before the word makes it a secret's name."""
     if rule.kind == "key":
-        return _KEY_QUALIFIER.search(head) is not None
+        return _KEY_QUALIFIER.now.search(head) is not None
     if rule.gate == b"pass" and not word.startswith(_PASS_WORDS):
-        return _PASS_HEAD.search(head) is not None  # no compass, no bypass
+        return _PASS_HEAD.now.search(head) is not None  # no compass, no bypass
     return True
 
 
@@ -258,14 +259,14 @@ def _line_end(raw: bytes, start: int, end: int) -> int:
 
 def _flagged(match: re.Match[bytes], raw: bytes) -> tuple[int, int] | None:
     start = match.end()
-    if MARKER.match(raw, start):
+    if MARKER.now.match(raw, start):
         return None
     if match["open"]:
         end = _closing(raw, start, match["open"])
     elif b"," in match[0]:
         return None  # ["--password", password]
     else:
-        value = _SHELL_VALUE.match(raw, start)
+        value = _SHELL_VALUE.now.match(raw, start)
         end = value.end() if value else start
     judged = raw[start:end][:_JUDGED]
     if not is_secret(judged, Site.EXPLICIT, password=match["name"].startswith(b"pass")):

@@ -10,6 +10,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ledger.redaction.lazy import Lazy
 from ledger.redaction.values import is_placeholder
 
 if TYPE_CHECKING:
@@ -17,44 +18,46 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = "tuple[int, int, str]"
 
-_KEY_BLOCK: Final = re.compile(
+_KEY_BLOCK: Final = Lazy(
     rb"-----begin (?:[a-z0-9]{1,20} ){0,3}private key(?: block)?-----|"
     rb"---- begin ssh2 encrypted private key ----"
 )
 _BLOCK_LIMIT: Final = 64 * 1024
-_BLOCK_BREAK: Final = re.compile(rb"(?:\\{1,7}[nr]|[\s\"',>|+#*\\]){0,120}")
-_BLOCK_LINE: Final = re.compile(
+_BLOCK_BREAK: Final = Lazy(rb"(?:\\{1,7}[nr]|[\s\"',>|+#*\\]){0,120}")
+_BLOCK_LINE: Final = Lazy(
     rb"(?:proc-type|dek-info|version|comment|charset|hash):[^\n\\]{0,200}|"
     rb"[a-z0-9+/]{16,}={0,2}|[a-z0-9+/]{2,}={1,2}|=[a-z0-9+/]{4}"
 )
-_BLOCK_TAIL: Final = re.compile(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
-_NEWLINE: Final = re.compile(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
-_PUTTY: Final = re.compile(
+_BLOCK_TAIL: Final = Lazy(rb"(?:\\{1,7}[nr]|[\r\n]){1,8}[a-z0-9+/]{1,15}(?![\w ])")
+_NEWLINE: Final = Lazy(rb"(?:\\{1,7}[nr]|[ \t]{0,8}[\r\n])")
+_PUTTY: Final = Lazy(
     rb"private-lines: ?\d{1,4}"
     rb"(?P<body>(?:\s{1,4}[a-z0-9+/]{4,}={0,2}(?![\w:-])){1,99})"
 )
 
-_URL_PASSWORD: Final = re.compile(
+_URL_PASSWORD: Final = Lazy(
     rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):"
     rb"(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
 )
-_URL_TOKEN: Final = re.compile(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
-_URL_VARIABLE: Final = re.compile(
+_URL_TOKEN: Final = Lazy(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
+_URL_VARIABLE: Final = Lazy(
     rb"\$|\{|%[sdr(]|\*+$|x+$|<|\[redacted:|\.\.\.$|-?pass-?word-?here$", re.IGNORECASE
 )
 
-_SCHEME: Final = re.compile(
-    rb"authorization(?:\\{0,7}[\"'`])?\]?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}(?:[bruf]{0,2}\\{0,7}[\"'`])?"
+_SCHEME: Final = Lazy(
+    rb"authorization(?:\\{0,7}[\"'`])?\]?[ \t]{0,4}(?:[:=,]|=>)[ \t]{0,4}"
+    rb"(?:[bruf]{0,2}\\{0,7}[\"'`])?"
     rb"(?P<scheme>bearer|basic|token|apikey|api-key|digest|negotiate|ssws|bot|key|splunk|"
     rb"sharedkey|genie-?key|dsn|snowflake token=)[ \t:]{1,4}\\{0,7}[\"']?"
     rb"(?P<value>[a-z0-9._~+/=:|%-]{3,})"
 )
-_BEARER: Final = re.compile(rb"bearer[ \t]{1,4}(?P<value>[a-z0-9._~+/=-]{16,})")
+_BEARER: Final = Lazy(rb"bearer[ \t]{1,4}(?P<value>[a-z0-9._~+/=-]{16,})")
 
-_COOKIE: Final = re.compile(
-    rb"cookie(?:\\{0,7}[\"'][ \t]{0,4}[:=,]|[ \t]{0,4}[:=])[ \t]{0,4}(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
+_COOKIE: Final = Lazy(
+    rb"cookie(?:\\{0,7}[\"'][ \t]{0,4}[:=,]|[ \t]{0,4}[:=])[ \t]{0,4}"
+    rb"(?:\\{0,7}[\"'])?(?=[\w.-]{1,128}=)"
 )
-_COOKIE_PAIR: Final = re.compile(
+_COOKIE_PAIR: Final = Lazy(
     rb"(?P<name>[\w.-]{1,128})=(?P<value>[^\s;,\"'\\]{1,8192})(?:[;,][ \t]{0,4}|(?P<end>))"
 )
 _COOKIE_ATTRIBUTES: Final = frozenset(
@@ -62,71 +65,67 @@ _COOKIE_ATTRIBUTES: Final = frozenset(
 )
 _SHORTEST_COOKIE: Final = 6
 
-_NETRC: Final = re.compile(
+_NETRC: Final = Lazy(
     rb"machine\s{1,20}\S{1,255}\s{1,20}login\s{1,20}\S{1,128}\s{1,20}password\s{1,20}"
     rb"(?P<value>[^\s\"'\\]{1,512})"
 )
 
-_Shape: TypeAlias = "tuple[bytes, re.Pattern[bytes], str]"
+_Shape: TypeAlias = "tuple[bytes, Lazy, str]"
 """(gate, pattern over the lowered text, type); the group ``value`` is what is replaced."""
 
 _RUN_SHAPES: Final[tuple[_Shape, ...]] = (
     (
         b"hooks.slack.com/",
-        re.compile(
-            rb"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[a-z0-9+/_-]{20,})"
-        ),
+        Lazy(rb"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[a-z0-9+/_-]{20,})"),
         "slack-webhook",
     ),
     (
         b"/api/webhooks/",
-        re.compile(rb"/api/webhooks/\d{5,25}/(?P<value>[a-z0-9_-]{20,})"),
+        Lazy(rb"/api/webhooks/\d{5,25}/(?P<value>[a-z0-9_-]{20,})"),
         "discord-webhook",
     ),
     (
         b".webhook.office.com/",
-        re.compile(rb"\.webhook\.office\.com/webhookb2/(?P<value>[a-z0-9@/-]{40,})"),
+        Lazy(rb"\.webhook\.office\.com/webhookb2/(?P<value>[a-z0-9@/-]{40,})"),
         "teams-webhook",
     ),
     (
         b"hooks.zapier.com/",
-        re.compile(rb"hooks\.zapier\.com/hooks/catch/(?P<value>[a-z0-9/]{8,})"),
+        Lazy(rb"hooks\.zapier\.com/hooks/catch/(?P<value>[a-z0-9/]{8,})"),
         "zapier-webhook",
     ),
     (
         b" aa",
-        re.compile(rb"(?<!\d)(?P<value>\d{8,10}:aa[a-z0-9_-]{30,})"),
+        Lazy(rb"(?<!\d)(?P<value>\d{8,10}:aa[a-z0-9_-]{30,})"),
         "telegram-token",
     ),
     (
         b"1//0",
-        re.compile(rb"(?:(?<![\w/:])|(?<=\\[nrt]))(?P<value>1//0[a-z0-9_-]{20,})"),
+        Lazy(rb"(?:(?<![\w/:])|(?<=\\[nrt]))(?P<value>1//0[a-z0-9_-]{20,})"),
         "google-refresh-token",
     ),
     (
         b".atlasv1.",
-        re.compile(
-            rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"
-        ),
+        Lazy(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[a-z0-9]{14}\.atlasv1\.[a-z0-9_-]{30,})"),
         "terraform-token",
     ),
     (
         b"-us",
-        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
+        Lazy(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{32}-us\d{1,2})(?![a-z0-9])"),
         "mailchimp-key",
     ),
     (
         b"nral",
-        re.compile(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"),
+        Lazy(rb"(?:(?<![a-z0-9])|(?<=\\[nrt]))(?P<value>[0-9a-f]{36}nral)(?![a-z0-9])"),
         "newrelic-key",
     ),
 )
 
 _SIGNATURES: Final[tuple[_Shape, ...]] = (
-    (b"sig=", re.compile(rb"[?&;]sig=(?P<value>[a-z0-9%+/=_-]{20,})"), "azure-sas-signature"),
+    (b"sig=", Lazy(rb"[?&;]sig=(?P<value>[a-z0-9%+/=_-]{20,})"), "azure-sas-signature"),
     (
         b"-signature=",
-        re.compile(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
+        Lazy(rb"x-(?:amz|goog)-signature=(?P<value>[0-9a-f]{32,})"),
         "signed-url-signature",
     ),
 )
@@ -134,47 +133,45 @@ _SIGNATURES: Final[tuple[_Shape, ...]] = (
 _AUTH_SHAPES: Final[tuple[_Shape, ...]] = (
     (
         b'"auth"',
-        re.compile(rb"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[a-z0-9+/]{8,}={0,2})\""),
+        Lazy(rb"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[a-z0-9+/]{8,}={0,2})\""),
         "registry-auth",
     ),
     (
         b"_auth",
-        re.compile(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"),
+        Lazy(rb"_auth\s{0,4}=\s{0,4}\"?(?P<value>[a-z0-9+/]{8,}={0,2})"),
         "registry-auth",
     ),
 )
 
-_COMMANDS: Final[tuple[tuple[re.Pattern[bytes], tuple[tuple[bytes, bytes], ...]], ...]] = (
+_COMMANDS: Final[tuple[tuple[Lazy, tuple[tuple[bytes, bytes], ...]], ...]] = (
     (
-        re.compile(rb"[\s\"']-u[\"',\s=]{0,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"),
+        Lazy(rb"[\s\"']-u[\"',\s=]{0,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"),
         ((b"curl", b"curl"),),
     ),
     (
-        re.compile(
-            rb"--(?:proxy-)?user[\"',\s=]{1,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"
-        ),
+        Lazy(rb"--(?:proxy-)?user[\"',\s=]{1,6}[^\s:\"'$@]{1,128}:(?P<value>[^\s\"'\\]{1,256})"),
         ((b"curl", b"curl"),),
     ),
     (
-        re.compile(rb"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        Lazy(rb"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
         ((b"pass", b"sshpass"),),
     ),
     (
-        re.compile(rb"\s-p[\"']?(?P<value>[^\s\"'\\=-][^\s\"'\\]{2,256})"),
+        Lazy(rb"\s-p[\"']?(?P<value>[^\s\"'\\=-][^\s\"'\\]{2,256})"),
         ((b"mysql", b"mysql"), (b"mariadb", b"mariadb")),
     ),
     (
-        re.compile(rb"\s-p\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        Lazy(rb"\s-p\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
         ((b"login", b"docker login"), (b"login", b"podman login"), (b"login", b"az login")),
     ),
     (
-        re.compile(rb"\s-a\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
+        Lazy(rb"\s-a\s{1,3}[\"']?(?P<value>[^\s\"'\\-][^\s\"'\\]{2,256})"),
         ((b"redis-cli", b"redis-cli"),),
     ),
 )
 """(flag with its value, (gate, program) pairs of which one must stand before it)."""
 _COMMAND_WINDOW: Final = 400
-_COMMAND_BREAK: Final = re.compile(rb"(?<!\\)\n|\\n|;|&&|\|")
+_COMMAND_BREAK: Final = Lazy(rb"(?<!\\)\n|\\n|;|&&|\|")
 
 
 GATES: Final = frozenset(
@@ -201,7 +198,7 @@ def find_contextual(
         return
     if b"private" in words:
         yield from _key_blocks(lower)
-        yield from ((*match.span("body"), "private-key") for match in _PUTTY.finditer(lower))
+        yield from ((*match.span("body"), "private-key") for match in _PUTTY.now.finditer(lower))
     yield from _headers(raw, lower, words)
     if b"cookie" in words:
         yield from _cookies(raw, lower)
@@ -228,8 +225,8 @@ def _shapes(shapes: tuple[_Shape, ...], gated: bytes, raw: bytes, lower: bytes) 
             yield from _kept(pattern, raw, lower, kind)
 
 
-def _kept(pattern: re.Pattern[bytes], raw: bytes, lower: bytes, kind: str) -> Iterator[Span]:
-    for match in pattern.finditer(lower):
+def _kept(pattern: Lazy, raw: bytes, lower: bytes, kind: str) -> Iterator[Span]:
+    for match in pattern.now.finditer(lower):
         start, end = match.span("value")
         if not is_placeholder(raw[start:end]):
             yield start, end, kind
@@ -237,7 +234,7 @@ def _kept(pattern: re.Pattern[bytes], raw: bytes, lower: bytes, kind: str) -> It
 
 def _key_blocks(lower: bytes) -> Iterator[Span]:
     next_end = -2  # the last END found; -1 when there is none further on
-    for match in _KEY_BLOCK.finditer(lower):
+    for match in _KEY_BLOCK.now.finditer(lower):
         if next_end != -1 and next_end < match.end():
             next_end = lower.find(b"-----end", match.end())
         stop = _closed_block(lower, match.end(), next_end) or _open_block(lower, match.end())
@@ -246,7 +243,7 @@ def _key_blocks(lower: bytes) -> Iterator[Span]:
 
 
 def _closed_block(lower: bytes, start: int, end: int) -> int | None:
-    if end < 0 or end - start > _BLOCK_LIMIT or not _NEWLINE.match(lower, start):
+    if end < 0 or end - start > _BLOCK_LIMIT or not _NEWLINE.now.match(lower, start):
         return None
     if lower.find(b"-----begin", start, end) >= 0:
         return None
@@ -258,22 +255,22 @@ def _open_block(lower: bytes, start: int) -> int | None:
     """Follow the lines of a block without END for as long as they look like its content."""
     at = start
     while True:
-        gap = _BLOCK_BREAK.match(lower, at)
-        line = _BLOCK_LINE.match(lower, gap.end() if gap else at)
+        gap = _BLOCK_BREAK.now.match(lower, at)
+        line = _BLOCK_LINE.now.match(lower, gap.end() if gap else at)
         if line is None:
             break
         at = line.end()
     if at == start:
         return None
-    tail = _BLOCK_TAIL.match(lower, at)
+    tail = _BLOCK_TAIL.now.match(lower, at)
     return tail.end() if tail else at
 
 
 def _urls(raw: bytes, lower: bytes) -> Iterator[Span]:
-    for match in _URL_PASSWORD.finditer(raw):
-        if not _URL_VARIABLE.match(match["value"]):
+    for match in _URL_PASSWORD.now.finditer(raw):
+        if not _URL_VARIABLE.now.match(match["value"]):
             yield *match.span("value"), "url-password"
-    for match in _URL_TOKEN.finditer(lower):
+    for match in _URL_TOKEN.now.finditer(lower):
         start, end = match.span("value")
         if any(48 <= byte <= 57 for byte in raw[start:end]):
             yield start, end, "url-credential"
@@ -281,12 +278,12 @@ def _urls(raw: bytes, lower: bytes) -> Iterator[Span]:
 
 def _headers(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span]:
     if b"auth" in words:
-        for match in _SCHEME.finditer(lower):
+        for match in _SCHEME.now.finditer(lower):
             start, end = match.span("value")
             if not is_placeholder(raw[start:end]):
                 yield start, end, f"{match['scheme'].split()[0].decode()}-credential"
     if b"bearer" in words:
-        for match in _BEARER.finditer(lower):
+        for match in _BEARER.now.finditer(lower):
             start, end = match.span("value")
             value = raw[start:end]
             if any(48 <= byte <= 57 for byte in value) and not is_placeholder(value):
@@ -295,9 +292,9 @@ def _headers(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span
 
 def _cookies(raw: bytes, lower: bytes) -> Iterator[Span]:
     done = 0
-    for match in _COOKIE.finditer(lower):
+    for match in _COOKIE.now.finditer(lower):
         at = max(match.end(), done)
-        while pair := _COOKIE_PAIR.match(raw, at):
+        while pair := _COOKIE_PAIR.now.match(raw, at):
             start, done = pair.span("value")
             value = pair["value"]
             named = pair["name"].lower() not in _COOKIE_ATTRIBUTES
@@ -311,9 +308,9 @@ def _cookies(raw: bytes, lower: bytes) -> Iterator[Span]:
 def _command_lines(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterator[Span]:
     for pattern, programs in _COMMANDS:
         names = [program for gate, program in programs if gate in words and program in lower]
-        for match in pattern.finditer(lower) if names else ():
+        for match in pattern.now.finditer(lower) if names else ():
             before = lower[max(0, match.start() - _COMMAND_WINDOW) : match.start()]
-            command = _COMMAND_BREAK.split(before)[-1]
+            command = _COMMAND_BREAK.now.split(before)[-1]
             start, end = match.span("value")
             if any(name in command for name in names) and not is_placeholder(raw[start:end]):
                 yield start, end, "password"

@@ -74,7 +74,7 @@ def _spans(raw: bytes) -> list[tuple[int, int, str]]:
     found.sort(key=lambda span: (span[0], -span[1]))
     merged: list[tuple[int, int, str]] = []
     for start, end, kind in found:
-        if MARKER.fullmatch(raw, start, end):
+        if MARKER.now.fullmatch(raw, start, end):
             continue
         if merged and start < merged[-1][1]:
             first, last, name = merged[-1]
