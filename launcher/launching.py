@@ -70,7 +70,7 @@ class Ready:
     """Names of variables that were set or removed."""
 
 
-def request(job: Job, target: Target, run_dir: Path, context: str | None) -> LaunchRequest:
+def request(job: Job, target: Target, run_dir: Path, text: str | None) -> LaunchRequest:
     """Return what the adapter builds a launch from."""
     hook = (sys.executable, "-I", "-S", str(run_dir / "hook.py"))
     return LaunchRequest(
@@ -87,7 +87,7 @@ def request(job: Job, target: Target, run_dir: Path, context: str | None) -> Lau
         resume_cwd=target.cwd,
         yolo=job.options.yolo or job.place.config.yolo,
         briefing=_wants_briefing(job),
-        context=context,
+        text=text,
     )
 
 
@@ -98,10 +98,10 @@ def prepare(job: Job, run: RunRow, target: Target, run_dir: Path) -> Ready:
     """
     channel = job.adapter.channel(request(job, target, run_dir, None))
     briefed = _brief(job, run, target, channel, run_dir)
-    context = None
+    text = None
     if channel.name not in ("hook", "none") and briefed.first is not None:
-        context = _print_now(job.store, run, briefed, channel, target)
-    launch = job.adapter.plan(request(job, target, run_dir, context), channel)
+        text = _print_now(job.store, run, briefed, channel, target)
+    launch = job.adapter.plan(request(job, target, run_dir, text), channel)
     for name, data in launch.files.items():
         folder.write(run_dir, name, data)
     environment, changed = _environment(job, run, launch)
@@ -243,6 +243,7 @@ def _print_now(
         source="start",
         session=row.session,
         at=store.clock.now_ms(),
+        proof=channel.proof,
     )
     return row.text.replace(ids.DELIVERY_PLACEHOLDER, delivery)
 

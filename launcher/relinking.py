@@ -15,7 +15,10 @@ from ledger.store import Store, open_store
 
 
 def relink(directory: Path, wanted: str | None, *, yes: bool, dry_run: bool) -> str:
-    """Join `directory` to a repository; return what was done. Raises UsageError, UnavailableError."""
+    """Join `directory` to a repository; return what was done.
+
+    Raises UsageError and UnavailableError.
+    """
     place = here()
     keys = git.describe(directory.absolute(), place.env).keys
     with open_store(place.home, "rw") as store:

@@ -397,16 +397,17 @@ def _record(job: Job, held: leases.Lease, target: Target) -> RunRow:
 
 def _watch(job: Job, held: leases.Lease, started: Started, heartbeat: Heartbeat) -> int:
     """Wait for the child, finish the run, report. Returns the child's exit code."""
+    log = job.store.home / "launcher.log"
     heartbeat.start()
     try:
-        status = started.process.wait(on_resume=heartbeat.poke)
+        status = started.process.wait(on_resume=heartbeat.poke, log=log)
         again = _refused(job, started, status)
         if again is not None:
             heartbeat.stop()  # no thread may hold a lock while the second child is forked
             heartbeat = Heartbeat(job.store, held)
             started = _second_try(job, held, started, again)
             heartbeat.start()
-            status = started.process.wait(on_resume=heartbeat.poke)
+            status = started.process.wait(on_resume=heartbeat.poke, log=log)
         finished = ending.finish(job, held, started.run, status)
     finally:
         heartbeat.stop()

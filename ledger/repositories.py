@@ -115,6 +115,17 @@ def relink(store: Store, repository: Repository, keys: RepositoryKeys) -> None:
         _put(store, repository.id, keys)
 
 
+def has_workstreams(store: Store, repository: Repository) -> bool:
+    """Return whether any workstream belongs to the repository."""
+    sql = "SELECT 1 FROM workstream WHERE repository = ? LIMIT 1"
+    return store.one(sql, repository.id) is not None
+
+
+def directories(store: Store, repository: Repository) -> list[str]:
+    """Return the places a repository was known at: git common directories, plain directories."""
+    return [value for kind in _PATHS for value in _values(store, repository.id, kind)]
+
+
 def _put(store: Store, repository: str, keys: RepositoryKeys) -> None:
     now = store.clock.now_ms()
     store.db.executemany(

@@ -29,7 +29,7 @@ def command(*, workstream: str | None, undo: bool, dry_run: bool) -> int:
                 next_step="End it first: workstream stop",
             )
         if not dry_run:
-            workstreams.archive(store, choice.workstream, undo=undo)
+            workstreams.archive(store, choice.workstream, archived=not undo)
     done = "listed again" if undo else "archived"
     say(f"{choice.workstream.name} {'would be' if dry_run else 'is'} {done}")
     return 0

@@ -127,8 +127,6 @@ class LaunchRequest:
     yolo: bool
     briefing: bool
     """False: no context channel at all, but the event hook stays."""
-    context: str | None = None
-    """For channels other than `hook`: the text to give, delivery id included; None: nothing."""
     text: str | None = None
     """The briefing with its delivery id filled in, for every channel but `hook`, whose text the
     hook chooses itself. Composed after `channel` said how much fits; only `plan` reads it."""
