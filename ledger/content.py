@@ -13,6 +13,8 @@ import json
 import zlib
 from typing import Final
 
+from ledger.visible import clean
+
 INLINE: Final = 16 * 1024
 """Bytes of text that are stored as they are; longer text is compressed."""
 LARGEST: Final = 4 * 1024 * 1024
@@ -37,7 +39,7 @@ def storable(text: str) -> tuple[str, bytes]:
     try:
         return text, text.encode()
     except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = clean(text)
         return text, text.encode()
 
 
