@@ -123,7 +123,14 @@ class Speech:
                 )
             )
         if state.open is not None:
-            self._items.append(Turn(turn=state.open, state="interrupted", record=state.open_record))
+            self._items.append(
+                Turn(
+                    turn=state.open,
+                    state="interrupted",
+                    record=state.open_record,
+                    ended_at=state.facts.last_at,
+                )
+            )
         state.calls, state.open = {}, None
         return self._items
 
@@ -211,6 +218,19 @@ class Speech:
         elif self._state.open == record.turn:
             self._state.open = None
 
+    def _abandon(self, record: Record) -> None:
+        """Count a turn as interrupted that was still open when the next prompt came."""
+        state = self._state
+        if state.open is not None and state.open != record.turn:
+            self._items.append(
+                Turn(
+                    turn=state.open,
+                    state="interrupted",
+                    record=state.open_record,
+                    ended_at=record.at,
+                )
+            )
+
     # --- user records
 
     def _user(self, record: Record) -> None:
@@ -270,6 +290,7 @@ class Speech:
         if record.envelope.prompt_id is None and at is None:
             record.turn = record.twig.uuid
         if at is None:
+            self._abandon(record)
             self._turn(record, "open")
         self._event(record, Kind.USER_MESSAGE, "user", text, block=block, at=at)
 
