@@ -25,6 +25,10 @@ def main() -> int:
 
         print(f"workstream {VERSION}")
         return 0
+    if sys.argv[1:] == ["status", "--short"]:
+        from launcher.short import main as short
+
+        return short()
     from launcher.cli import main as run
 
     return run(sys.argv[1:])
