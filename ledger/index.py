@@ -120,12 +120,17 @@ def compact(store: Store) -> bool:
 
 
 def check(store: Store) -> str | None:
-    """Return what is wrong with the index, in a few words, or None. Needs a writable store."""
+    """Return what is wrong with the index, in a few words, or None.
+
+    A store that is open for reading only is checked less deeply.
+    """
     known = state(store)
     if known is not None:
         return "marked as damaged" if known == _DAMAGED else "a rebuild did not finish"
     try:
-        store.db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
+        if store.writable:
+            store.db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
+        store.db.execute("SELECT rowid FROM search WHERE search MATCH 'a'").fetchone()
         have = store.db.execute("SELECT count(*) FROM search_docsize").fetchone()[0]
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
