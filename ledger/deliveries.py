@@ -223,7 +223,7 @@ def owed(store: Store, session: SessionRow | int) -> list[tuple[int, int]]:
     )
     still: Ranges = ()
     for row in rows:
-        still = without(merged([*still, *_ranges(row["omitted"])]), _ranges(row["included"]))
+        still = merged([*without(still, _ranges(row["included"])), *_ranges(row["omitted"])])
     return list(still)
 
 

@@ -343,17 +343,16 @@ def test_a_lost_cursor_reads_everything_and_doubles_nothing(
     assert ingest.cursor(store, session.id) is not None
 
 
+@pytest.mark.usefixtures("importer")
 def test_linked_sessions_are_imported_with_the_origin_they_have(
-    store: Store, workstream: Workstream, home: Path, importer: ScriptedImporter
+    store: Store, workstream: Workstream, home: Path
 ) -> None:
     for native_id in ("s1", "s2", "s3"):
         write(home, native_id, {"user": native_id}, {"assistant": f"to {native_id}"})
     live, _, skipped = (link(store, workstream, home, name) for name in ("s1", "s2", "s3"))
     run = start_run(store, workstream)
     runs.touch_session(store, run, live, "startup")
-    found = list(
-        service.import_linked(store, workstream, skip={skipped.id}, open_sessions={"s1"})
-    )
+    found = list(service.import_linked(store, workstream, skip={skipped.id}, open_sessions={"s1"}))
     assert [(item.native_id, item.events) for item in found] == [("s1", 2), ("s2", 2)]
     rows = store.all("SELECT DISTINCT origin, run FROM event ORDER BY seq")
     assert [tuple(row) for row in rows] == [("run", run.id), ("outside", None)]

@@ -87,9 +87,7 @@ def test_the_same_records_again_change_nothing(store: Store, workstream: Workstr
 def test_a_fork_shares_the_events_of_its_parent(store: Store, workstream: Workstream) -> None:
     parent, fork = link(store, workstream, "parent"), link(store, workstream, "fork")
     apply(store, parent, [event(0), event(1)])
-    applied = apply(
-        store, fork, [event(7, name="record-0"), event(8, name="record-1"), event(9)]
-    )
+    applied = apply(store, fork, [event(7, name="record-0"), event(8, name="record-1"), event(9)])
     assert applied.imported == {"user_message": 1}
     assert active(store, fork.id) == {7: 1, 8: 1, 9: 1}
     assert store.one("SELECT count(*) FROM event")[0] == 3  # type: ignore[index]
