@@ -289,3 +289,6 @@ def _uuid4() -> str:
     raw[8] = raw[8] & 0x3F | 0x80
     digits = raw.hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+ADAPTER: Final = Claude()

@@ -302,3 +302,6 @@ def _split_at_end(call: Call) -> tuple[list[str], list[str]]:
     if last is not None and open_ended and last.stop == end:
         before[last.start :] = [f"--image={value}" for value in last.values]
     return before, after
+
+
+ADAPTER: Final = Codex()

@@ -9,14 +9,16 @@ from launcher.harnesses.base import Adapter
 from ledger.errors import UnavailableError
 
 GROUP: Final = "workstream.harnesses"
-"""Entry-point group of third parties' adapters; looked at for names that are not built in."""
-_BUILT_IN: Final = {"codex": ("codex", "Codex"), "claude": ("claude", "Claude")}
+"""Entry-point group of third parties; looked at for names that are not built in. An entry is a
+module with an `ADAPTER` (this side) and an `IMPORTER`."""
+_BUILT_IN: Final = {"codex": "launcher.harnesses.codex", "claude": "launcher.harnesses.claude"}
+"""Name -> module whose attribute `ADAPTER` is the adapter."""
 _ALIASES: Final = {"claude-code": "claude"}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in harnesses, without aliases."""
-    return tuple(sorted(_BUILT_IN))
+    return tuple(_BUILT_IN)
 
 
 def get(name: str) -> Adapter:
@@ -25,28 +27,26 @@ def get(name: str) -> Adapter:
     Raises UnavailableError, which lists what exists, when there is none, or when a third party's
     cannot be loaded.
     """
-    built_in = _BUILT_IN.get(_ALIASES.get(name, name))
-    if built_in is None:
+    module = _BUILT_IN.get(_ALIASES.get(name, name))
+    if module is None:
         return _third_party(name)
-    module, title = built_in
-    loaded = importlib.import_module(f"launcher.harnesses.{module}")
-    return cast(Adapter, getattr(loaded, title)())
+    return cast(Adapter, importlib.import_module(module).ADAPTER)
 
 
 def third_party_names() -> tuple[str, ...]:
     """Return the names of installed third-party harnesses; scans the installed packages."""
     from importlib.metadata import entry_points
 
-    return tuple(sorted({entry.name for entry in entry_points(group=f"{GROUP}.launch")}))
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
 def _third_party(name: str) -> Adapter:
     from importlib.metadata import entry_points
 
-    found = entry_points(group=f"{GROUP}.launch", name=name)
+    found = entry_points(group=GROUP, name=name)
     for entry in found:
         try:
-            return cast(Adapter, entry.load()())
+            return cast(Adapter, entry.load().ADAPTER)
         except Exception as error:
             raise UnavailableError(
                 f"the harness {name} cannot be loaded from {entry.value}",
