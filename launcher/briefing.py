@@ -19,7 +19,7 @@ from ledger import deliveries, deltas, facts, notes
 from ledger.gitstate import GitState
 from ledger.ids import DELIVERY_PLACEHOLDER
 from ledger.model import EventRow, NoteRow, SessionRow, Workstream
-from ledger.ranges import Ranges, merged
+from ledger.ranges import Ranges, count, merged
 from ledger.store import Store
 from ledger.visible import cut, show
 
@@ -209,7 +209,7 @@ def _fit(
         told = merged((seq, seq) for line in lines for seq in line.seqs)
         covered = merged([*told, *((seq, seq) for seq in parts.silent)])
         omitted = parts.delta.left_out(covered)
-        left_out = sum(last - first + 1 for first, last in omitted)
+        left_out = count(omitted)
         body = [*withdrawn, *(line.rendered for line in lines)]
         closing = _closing(scene, parts, lines, omitted, left_out)
         text = _render([*sections, (title if body else "", body), ("", closing)])
@@ -219,7 +219,7 @@ def _fit(
     if len(text.encode()) > budget:
         text = _render([("", _opening(workstream, scene, 0, purpose)), ("", closing[-1:])])
         covered, omitted = (), parts.delta.left_out(())
-        left_out = sum(last - first + 1 for first, last in omitted)
+        left_out = count(omitted)
         told = ()
     return Composed(
         text=text,
@@ -230,7 +230,7 @@ def _fit(
         marks_through=parts.delta.marks_through,
         notes_through=notes.newest_id(store, workstream),
         handoff=None,
-        new=sum(last - first + 1 for first, last in told),
+        new=count(told),
         left_out=left_out,
         left_out_more=parts.delta.more,
     )
@@ -277,7 +277,7 @@ def _closing(
             if line.place not in told:
                 kinds[line.share] = kinds.get(line.share, 0) + 1
         words = {"user": "by the person", "assistant": "by agents", "tool": "of tools"}
-        detail = ", ".join(f"{count} {words[share]}" for share, count in sorted(kinds.items()))
+        detail = ", ".join(f"{number} {words[share]}" for share, number in sorted(kinds.items()))
         closing.append(
             f"Left out: {at_least}{left_out:,} events ({_refs(omitted)})"
             + (f": {detail}" if detail else "")

@@ -29,6 +29,7 @@ from ledger.model import (
     Step,
     Workstream,
 )
+from ledger.ranges import count
 from ledger.store import Store
 
 
@@ -261,13 +262,9 @@ def delivery_document(row: DeliveryRow, briefed: Mapping[int, Any]) -> dict[str,
         "state": str(row.state),
         "reason": row.reason,
         "bytes": 0 if briefing is None else briefing.bytes,
-        "included": 0 if briefing is None else _count(briefing.included),
-        "omitted": 0 if briefing is None else _count(briefing.omitted),
+        "included": 0 if briefing is None else count(briefing.included),
+        "omitted": 0 if briefing is None else count(briefing.omitted),
     }
-
-
-def _count(ranges: tuple[tuple[int, int], ...]) -> int:
-    return sum(last - first + 1 for first, last in ranges)
 
 
 class _timed:  # noqa: N801  (reads as a statement)

@@ -15,7 +15,7 @@ from ledger import deliveries, git, runs, sessions
 from ledger.errors import UnavailableError, UsageError
 from ledger.ids import DELIVERY_PLACEHOLDER
 from ledger.model import SessionRow
-from ledger.ranges import Ranges
+from ledger.ranges import Ranges, count
 
 
 def due(now: Reading, harness: str | None, budget: int | None, *, as_json: bool) -> int:
@@ -76,8 +76,7 @@ def delivered(now: Reading, delivery: str, *, as_json: bool) -> int:
             "bytes": sent.bytes,
             "text": text,
             "range": {"after": sent.after_seq, "through": sent.through_seq},
-            "included": _ranges(sent.included),
-            "omitted": _ranges(sent.omitted),
+            **_told(sent.included, sent.omitted),
         }
         emit_json("briefing", data)
         return 0
@@ -124,18 +123,22 @@ def _document(
             "bytes": 0,
             "text": "",
             "range": {"after": seen, "through": head},
-            "included": [],
-            "omitted": [],
+            **_told((), ()),
         }
     return {
         **base,
         "bytes": composed.bytes,
         "text": composed.text,
         "range": {"after": composed.after, "through": composed.through},
-        "included": _ranges(composed.included),
-        "omitted": _ranges(composed.omitted),
+        **_told(composed.included, composed.omitted),
     }
 
 
-def _ranges(ranges: Ranges) -> list[dict[str, int]]:
-    return [{"first": first, "last": last} for first, last in ranges]
+def _told(included: Ranges, omitted: Ranges) -> dict[str, Any]:
+    """Return how many events are told and left out, and which."""
+    return {
+        "included": count(included),
+        "omitted": count(omitted),
+        "included_ranges": [list(pair) for pair in included],
+        "omitted_ranges": [list(pair) for pair in omitted],
+    }

@@ -10,6 +10,7 @@ from launcher.reading import Reading
 from leases import lease as leases
 from ledger import deliveries, events, facts, limits, notes, runs, sessions
 from ledger.model import RunRow, SessionRow, Workstream
+from ledger.ranges import count
 from ledger.store import Store
 from ledger.visible import show
 
@@ -81,7 +82,7 @@ def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[st
         "state_detail": row.state_detail,
         "imported": sessions.event_count(store, row),
         "seen_through": deliveries.seen_through(store, row),
-        "omitted": sum(last - first + 1 for first, last in owed),
+        "omitted": count(owed),
         "last_at": iso(row.last_at),
         "last_turn": None if turn is None else turn[1],
         "version": row.version,
@@ -137,10 +138,8 @@ def rendered(data: dict[str, Any], now: Reading) -> str:
     """Return the document in lines for a person."""
     workstream = now.choice.workstream
     clock = now.store.clock.now_ms()
-    lines = [
-        f"{show(workstream.name, newline=False)}  in {now.choice.repository.name}"
-        f"  ({now.choice.reason})"
-    ]
+    name = show(workstream.name, newline=False)
+    lines = [f"{name}  in {now.choice.repository.name}  ({now.choice.reason})"]
     if workstream.objective:
         lines.append(f"  objective  {show(workstream.objective, newline=False)}")
     lease = data["lease"]
@@ -155,10 +154,8 @@ def rendered(data: dict[str, Any], now: Reading) -> str:
     if limit is not None and limit["active"]:
         found = limits.latest(now.store, workstream)
         until = local_time(found["resets_at"]) if found and found["resets_at"] else "?"
-        lines.append(
-            f"  limit      {limit['harness']} until {until}; go on elsewhere:"
-            " workstream run HARNESS"
-        )
+        lines.append(f"  limit      {limit['harness']} until {until}")
+        lines.append("             go on elsewhere: workstream run HARNESS")
     for session in data["sessions"]:
         lines.append(_session_line(session))
         if session["state"] != "present":

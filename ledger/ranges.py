@@ -39,3 +39,8 @@ def without(ranges: Iterable[tuple[int, int]], taken: Iterable[tuple[int, int]])
         if start <= last:
             out.append((start, last))
     return tuple(out)
+
+
+def count(ranges: Iterable[tuple[int, int]]) -> int:
+    """Return how many numbers disjoint ranges hold."""
+    return sum(last - first + 1 for first, last in ranges)

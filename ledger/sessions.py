@@ -178,6 +178,12 @@ def signature(store: Store, session: SessionRow | int) -> str | None:
     return None if row is None else str(row["signature"]).partition("|")[2] or None
 
 
+def event_count(store: Store, session: SessionRow | int) -> int:
+    """Return how many events the session carries, shared ones included."""
+    row = store.one("SELECT count(*) FROM membership WHERE session = ?", session_id(session))
+    return 0 if row is None else int(row[0])
+
+
 def touch(db: sqlite3.Connection, run: str, session: int, source: str) -> None:
     """Note that a run touched a session; the first source and place stay."""
     db.execute(
