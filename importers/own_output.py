@@ -23,8 +23,8 @@ _VERBS: Final = (
 # whatever follows; the short one belongs to other programs too, so it needs one of our verbs.
 _COMMAND: Final = re.compile(
     r"(?:^|[;&|\n(`{]|\bthen\b|\bdo\b|\belse\b)\s*"
-    r"(?:[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"]*)\s+)*"
-    r"(?:(?:env|sudo|command|exec|time|nohup|uvx|uv\s+run|pipx\s+run)\s+)*"
+    r"(?:(?:[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"]*)"
+    r"|env|sudo|command|exec|time|nohup|uvx|uv\s+run|pipx\s+run)\s+)*"
     r"[\"']?(?:[^\s;&|()\"'`]*/)?"
     rf"(?:workstream[\"']?(?=[\s;&|)`]|$)|ws[\"']?\s+(?:-\S+\s+)*(?:{_VERBS})\b)"
 )
