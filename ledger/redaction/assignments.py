@@ -19,7 +19,8 @@ _QUOTED_WINDOW: Final = 16 * 1024
 """How far a closing quote is looked for, in bytes."""
 
 _SUFFIX: Final = (
-    rb"(?:[_-]?(?:value|base64|b64|prod|production|dev|test|staging|live|old|new|raw|[0-9]{1,3}))?"
+    rb"(?:[_-]?(?:value|base64|b64|prod|production|dev|test|staging|live|old|new|raw|base|"
+    rb"[0-9]{1,3}))?"
 )
 _AFTER_NAME: Final = (
     _SUFFIX + rb"(?P<close>\\{0,7}[\"'`])?\]?"
@@ -63,6 +64,7 @@ _KEY_QUALIFIER: Final = Lazy(
     rb"live|instrumentation|connection|database|db|openai|anthropic|stripe|sendgrid|"
     rb"datadog|dd|rsa|aes|gpg|tls|ssl)[_. -]?$"
 )
+_SPACED_HEADS: Final = (b"api ", b"access ", b"secret ", b"private ", b"auth ", b"license ")
 _PASS_WORDS: Final = (b"password", b"passwd", b"passphrase", b"passcode", b"passwort")
 _PASS_HEAD: Final = Lazy(rb"(?:^|[_.-]|db|user|my|smtp|mail|admin|root|redis|proxy)$")
 
@@ -73,6 +75,8 @@ _JUDGED: Final = 256
 _BARE_VALUE: Final = Lazy(rb"(?:[^\s\"'`,;&)\]}<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
 _SHELL_VALUE: Final = Lazy(rb"(?:[^\s\"'`;&<>|\\]|\\(?![nrtbfu\"'`\\/])){1,256}")
 _CUT_VALUE: Final = Lazy(rb"[^\s\"'`\\]{1,256}")
+_LINE_VALUE: Final = Lazy(rb"[^\s\"'`\\(){}\[\]<>]{1,256}")
+_STRONG_LENGTH: Final = 20
 _LINE_END: Final = Lazy(rb"[ \t]{0,8}(?:[\r\n\"'`,}\\]|$|[ \t]#|\Z)")
 _PARAMETER_LEADS: Final = b";&?"
 
@@ -150,6 +154,8 @@ def _assigned(
     window_start = max(0, match.start() - _HEAD_WINDOW)
     window = lower[window_start : match.start()]
     head = window[len(window.rstrip(_IDENTIFIER)) :]
+    if not head and window.endswith(_SPACED_HEADS):
+        head = window.split()[-1] + b" "  # "API key: ..."
     if not _fits(rule, head, match[0]):
         return None
     name_start = match.start() - len(head)
@@ -181,8 +187,18 @@ def _unquoted(
         if match[0].startswith(b"pass ") and value[0].isdigit():
             return None  # a count of tests
         if b":" in match["op"] and not _LINE_END.now.match(raw, end):
-            return None
+            return _to_line_end(raw, start, end)
     return start, end
+
+
+def _to_line_end(raw: bytes, start: int, end: int) -> tuple[int, int] | None:
+    """Look again at ``password: Tr0ub4dor&3``, and at a token that prose goes on after."""
+    line = _LINE_VALUE.now.match(raw, start)
+    if line and line.end() > end and _LINE_END.now.match(raw, line.end()):
+        return line.span()
+    value = raw[start:end][:_JUDGED]
+    strong = len(value) >= _STRONG_LENGTH and value.isalnum() and not value.isdigit()
+    return (start, end) if strong else None
 
 
 def _whole(pattern: Lazy, raw: bytes, end: int) -> int:

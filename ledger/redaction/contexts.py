@@ -37,7 +37,7 @@ _PUTTY: Final = Lazy(
 
 _URL_PASSWORD: Final = Lazy(
     rb"://(?P<user>[^\s/?#@:\[\"'<>\\`]{0,128}):"
-    rb"(?P<value>[^\s/?#@\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
+    rb"(?P<value>[^\s/?#\"'<>\\`]{1,512})@(?=[\w\[$%{(*-])"
 )
 _URL_TOKEN: Final = Lazy(rb"://(?P<value>[a-z0-9_-]{20,256})@(?=\w)")
 _URL_VARIABLE: Final = Lazy(
@@ -309,8 +309,15 @@ def _command_lines(raw: bytes, lower: bytes, words: frozenset[bytes]) -> Iterato
     for pattern, programs in _COMMANDS:
         names = [program for gate, program in programs if gate in words and program in lower]
         for match in pattern.now.finditer(lower) if names else ():
-            before = lower[max(0, match.start() - _COMMAND_WINDOW) : match.start()]
-            command = _COMMAND_BREAK.now.split(before)[-1]
             start, end = match.span("value")
-            if any(name in command for name in names) and not is_placeholder(raw[start:end]):
+            if _belongs_to(names, lower, match.start()) and not is_placeholder(raw[start:end]):
                 yield start, end, "password"
+
+
+def _belongs_to(programs: list[bytes], lower: bytes, flag: int) -> bool:
+    """Tell whether one of the programs stands before the flag in the same command."""
+    for program in programs:
+        at = lower.rfind(program, max(0, flag - _COMMAND_WINDOW), flag)
+        if at >= 0 and not _COMMAND_BREAK.now.search(lower, at, flag):
+            return True
+    return False

@@ -29,7 +29,7 @@ MARKER: Final = Lazy(rb"\[redacted:[a-z0-9-]{1,40}\]")
 _FILLER: Final = frozenset(b"xX*.-_#?:0\xe2\x80\xa2\xa6")
 _WORDS: Final = frozenset(
     (
-        b"none null nil true false undefined string str text password passwd secret token apikey"
+        b"none null nil true false undefined string str text token apikey"
         b" api_key api-key required optional hidden bearer basic int integer bool boolean bytes any"
         b" object number unknown empty default return self this type key value option flag is to"
         b" and or for argument parameter with from in on instead when which was if should can must"
