@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from ledger import content
 from ledger.errors import UnavailableError
+from ledger.index import index_rows
 from ledger.redaction import SCRUB_VERSION
-from ledger.search import index_rows
 
 if TYPE_CHECKING:
     from ledger.model import Origin

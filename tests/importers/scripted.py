@@ -160,7 +160,7 @@ class ScriptedImporter:
         )
 
 
-def write(home: Path, native_id: str, *lines: dict[str, object], append: bool = False) -> Path:
+def write(home: Path, native_id: str, *lines: Mapping[str, object], append: bool = False) -> Path:
     """Write a scripted session."""
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{native_id}.jsonl"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from ledger.store import Store, open_store
 from tests.importers.scripted import ScriptedImporter, write
 from tests.ledger.making import CONTEXT, start_run
 
-USER = {"user": "please"}
-ANSWER = {"assistant": "done"}
+USER: Mapping[str, object] = {"user": "please"}
+ANSWER: Mapping[str, object] = {"assistant": "done"}
 
 
 @pytest.fixture
@@ -282,7 +282,7 @@ def test_what_is_not_understood_is_said(
     workstream: Workstream,
     home: Path,
     importer: ScriptedImporter,
-    lines: tuple[dict[str, object], ...],
+    lines: tuple[Mapping[str, object], ...],
     words: str,
 ) -> None:
     write(home, "s1", *lines)

@@ -8,6 +8,7 @@ import pytest
 from importers.base import (
     AgentCheck,
     FileFact,
+    Item,
     Kind,
     LeftOut,
     Limit,
@@ -35,7 +36,7 @@ def texts(store: Store, workstream: Workstream) -> list[str]:
     return [content.decode_body(row["codec"], row["data"]) for row in rows]
 
 
-def annotations(store: Store) -> list[str]:
+def annotated(store: Store) -> list[str]:
     rows = store.all("SELECT status FROM event WHERE kind = 'annotation' ORDER BY seq")
     return [row["status"] for row in rows]
 
@@ -135,7 +136,7 @@ def test_a_long_text_is_compressed_and_a_longer_one_becomes_a_stub(
     assert stored[0] == long
     assert len(stored[1]) < 5000
     assert [what.reason for what in applied.annotations] == ["too_large"]
-    assert annotations(store) == ["too_large"]
+    assert annotated(store) == ["too_large"]
 
 
 def test_half_characters_are_mended_and_nul_is_kept(store: Store, workstream: Workstream) -> None:
@@ -159,7 +160,7 @@ def test_a_changed_source_is_annotated_once_and_the_first_stays(
     assert [what.reason for what in changed.annotations] == ["source_changed"]
     assert again.annotations == ()
     assert texts(store, workstream)[0] == "as it was"
-    assert annotations(store) == ["source_changed"]
+    assert annotated(store) == ["source_changed"]
 
 
 def test_a_loss_becomes_one_annotation_per_position(store: Store, workstream: Workstream) -> None:
@@ -300,7 +301,7 @@ def test_what_a_session_shows_beside_its_words_is_kept(
 ) -> None:
     session = link(store, workstream)
     secret = "sk-ant-api03-" + "Ab1" * 31
-    items = [
+    items: list[Item] = [
         Turn(turn="t1", state="open", record=0, started_at=5),
         Turn(turn="t1", state="failed", record=3, error=f"bad key {secret}", ended_at=9),
         Plan(items=(("old", "pending"),), at=1),

@@ -20,10 +20,10 @@ def test_nodes_are_there_before_and_after_they_are_written(store: Store) -> None
     root, child = Node("r", None, 0, 0, True), Node("c", "r", 1, 4, False)
     index.put(root)
     index.put(child)
-    assert index.dirty
+    before = index.dirty
     assert nodes(store).get("r") is None
     commit(store, index)
-    assert not index.dirty
+    assert (before, index.dirty) == (True, False)
     for reader in (index, nodes(store)):
         assert reader.get("c") == child
         assert reader.children("r") == [child]
