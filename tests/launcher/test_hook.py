@@ -215,10 +215,7 @@ def test_numbers_run_out_without_a_second_use(tmp_path: Path, monkeypatch: Any) 
 
 
 def test_the_hook_loads_little() -> None:
-    code = (
-        "import sys; sys.argv=['hook']; import runpy; "
-        f"runpy.run_path({hook.__file__!r}, run_name='hook'); print(*sys.modules)"
-    )
+    code = f"import sys; exec(open({hook.__file__!r}).read(), {{}}); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     )

@@ -175,7 +175,7 @@ def test_the_snapshot_is_not_touched_where_it_does_not_exist(
     claude: Claude, tmp_path: Path
 ) -> None:
     args, _ = planned(claude, ["--bare"], tmp_path, text="news")
-    assert not any("snapshot" in arg for arg in args)
+    assert not any(arg.startswith("--system-prompt-snapshot") for arg in args)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from launcher.harnesses import programs, registry
+from launcher.harnesses.base import Adapter
+from launcher.harnesses.codex import Codex
+from ledger.errors import UnavailableError
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="layouts of Linux x86-64"
+)
+TRIPLE = "x86_64-unknown-linux-musl"
+
+
+def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def shim(modules: Path) -> Path:
+    script = executable(modules / "@openai" / "codex" / "bin" / "codex.js", "#!/usr/bin/env node\n")
+    link = modules / ".bin" / "codex"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(script)
+    return link
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        f"@openai/codex-linux-x64/vendor/{TRIPLE}/bin/codex",
+        f"@openai/codex-linux-x64/vendor/{TRIPLE}/codex/codex",
+        f"@openai/codex/node_modules/@openai/codex-linux-x64/vendor/{TRIPLE}/bin/codex",
+        f"@openai/codex/vendor/{TRIPLE}/codex/codex",
+    ],
+)
+def test_codex_is_found_behind_npms_script(tmp_path: Path, layout: str) -> None:
+    modules = tmp_path / "node_modules"
+    link = shim(modules)
+    native = executable(modules / layout)
+    assert programs.codex_native(link) == native
+    assert programs.codex_shim_env(native, {"PATH": "/bin"})["CODEX_MANAGED_BY_NPM"] == "1"
+
+
+def test_a_script_without_its_native_program_stays(tmp_path: Path) -> None:
+    link = shim(tmp_path / "node_modules")
+    assert programs.codex_native(link) == link.resolve()
+
+
+def test_a_native_program_stays(tmp_path: Path) -> None:
+    native = executable(tmp_path / "codex", "\x7fELF" + "x" * (1 << 17))
+    assert programs.codex_native(native) == native
+    assert programs.claude_native(native) == native
+    assert programs.codex_shim_env(native, {}) == {}
+
+
+def test_tools_of_the_older_layout_are_on_path(tmp_path: Path) -> None:
+    modules = tmp_path / "node_modules"
+    shim(modules)
+    native = executable(modules / "@openai" / "codex" / "vendor" / TRIPLE / "codex" / "codex")
+    tools = native.parent.parent / "path"
+    tools.mkdir()
+    assert programs.codex_shim_env(native, {"PATH": "/bin"})["PATH"] == f"{tools}:/bin"
+
+
+def test_claude_is_found_behind_npms_wrapper(tmp_path: Path) -> None:
+    scope = tmp_path / "node_modules" / "@anthropic-ai"
+    wrapper = executable(scope / "claude-code" / "bin" / "claude.exe", "echo not installed\n")
+    assert programs.claude_native(wrapper) == wrapper
+    native = executable(scope / "claude-code-linux-x64" / "claude")
+    assert programs.claude_native(wrapper) == native
+
+
+def test_a_program_is_asked_in_a_home_of_its_own(tmp_path: Path) -> None:
+    program = executable(
+        tmp_path / "codex",
+        "#!/bin/sh\necho seen > $CODEX_HOME/x\n"
+        'case "$1" in --version) echo codex-cli 1.2.3;; --help) echo " --no-daemon ";;'
+        ' features) echo "hooks   stable   true";; esac\n',
+    )
+    found = Codex().inspect(program, {"CODEX_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    assert found.version == "1.2.3"
+    assert found.features == {"no_daemon", "hooks", "context_limit"}
+    assert found.problems == ()
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_program_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "TIME_LIMIT", 0.2)
+    program = executable(tmp_path / "codex", "#!/bin/sh\nexec sleep 30\n")
+    before = time.monotonic()
+    found = Codex().inspect(program, {"PATH": "/usr/bin:/bin"})
+    assert time.monotonic() - before < 5
+    assert found.version is None
+    assert found.problems
+
+
+@pytest.mark.parametrize("name", ["codex", "claude", "claude-code"])
+def test_adapters_are_found_by_name_and_alias(name: str) -> None:
+    adapter: Adapter = registry.get(name)
+    assert name in (adapter.name, *adapter.aliases)
+
+
+def test_an_unknown_harness_lists_what_exists() -> None:
+    with pytest.raises(UnavailableError, match="Known: codex, claude"):
+        registry.get("nope")
+
+
+def test_a_built_in_name_scans_nothing_and_loads_only_its_own_adapter() -> None:
+    code = (
+        "import sys; from launcher.harnesses import registry; registry.get('codex');"
+        "print('importlib.metadata' in sys.modules, 'launcher.harnesses.claude' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
