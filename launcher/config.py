@@ -297,3 +297,22 @@ def _parsed(key: str, text: str, variable: str) -> Any:  # noqa: ANN401
 
 def _word(kind: type) -> str:
     return {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}[kind]
+
+
+EXAMPLE: Final = """\
+# Yours: where `workstream config --path` says. All of it is optional.
+# harness = "claude"        # what a bare `workstream run` starts when nothing ran before
+# budget = 9000             # bytes of a briefing
+# briefing = true           # false: never give one
+# wait = 0                  # seconds to wait for a busy workstream
+# on_state_error = "ask"    # ask, stop, unmanaged: when the ledger cannot be used
+# yolo = false              # true: always pass the harness's own flag that skips its approvals
+
+# A second account: its own store home, environment and default arguments.
+# [harness.claude-work]
+# use = "claude"
+# home = "~/.claude-work"
+# args = ["--model", "opus"]
+# env = { EXAMPLE = "1" }
+"""
+"""What `workstream config --example` prints."""

@@ -146,8 +146,8 @@ def _import_one(store: Store, run: RunRow, source: Source, row: SessionRow, done
         origin=Origin.RUN,
         closed=True,
     )
-    for kind, count in summary.imported.items():
-        done.imported[kind] = done.imported.get(kind, 0) + count
+    for kind, number in summary.imported.items():
+        done.imported[kind] = done.imported.get(kind, 0) + number
     done.annotations += [dict(a) for a in summary.annotations]
     done.notices += [f"{row.native_id}: {notice}" for notice in summary.notices]
 
@@ -158,8 +158,8 @@ def _import_others(
     """Read the tails of the other linked sessions: work done outside the wrapper meanwhile."""
     seen = {row.id for row in rows}
     for summary in service.import_linked(store, workstream, skip=seen):
-        for kind, count in summary.imported.items():
-            done.imported[kind] = done.imported.get(kind, 0) + count
+        for kind, number in summary.imported.items():
+            done.imported[kind] = done.imported.get(kind, 0) + number
         done.annotations += [dict(a) for a in summary.annotations]
 
 
