@@ -115,11 +115,10 @@ def _list(selection: backfill.Selection, *, as_json: bool) -> int:
     if as_json:
         emit_json("import", {"sessions": rows, "skipped": skipped})
         return 0
-    for row in rows:
-        title = show(row["title"] or "", newline=False)[:60]
-        print(
-            f"{row['native_id']}  {row['last_at'] or '-':<24}  {size(int(row['bytes'] or 0)):>8}  {title}"
-        )
+    for item, row in zip(selection.chosen, rows, strict=True):
+        title = show((item.facts.title if item.facts else None) or "", newline=False)[:60]
+        last = row["last_at"] or "-"
+        print(f"{item.source.native_id}  {last:<24}  {size(item.size):>8}  {title}")
     _say_skipped(selection.skipped)
     return 0
 

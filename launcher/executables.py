@@ -33,7 +33,7 @@ def find(adapter: Adapter, entry: HarnessEntry, env: Mapping[str, str], given: s
     names = " or ".join(adapter.program_names)
     raise NotFoundError(
         f"{adapter.title} is not installed: no {names} on PATH",
-        next_step=f"{adapter.install_hint} Or name it with --executable PATH.",
+        next_step=f"Install it ({adapter.install_hint}), or name it with --executable PATH.",
     )
 
 

@@ -165,6 +165,8 @@ class Adapter(Protocol):
     """Versions driven for real by the suite."""
     install_hint: str
     """One sentence: how a person gets it."""
+    context_capacity: int
+    """Bytes that the usual channel takes whole."""
     hook_dialect: str
     """What our hook prints: "codex" or "claude"."""
 

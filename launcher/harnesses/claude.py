@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from launcher.harnesses import claude_args, claude_settings, claude_store, programs
+from launcher.harnesses import claude_args, claude_settings, claude_store, parents, programs
 from launcher.harnesses.argv import Item
 from launcher.harnesses.base import (
     Channel,
@@ -40,24 +40,6 @@ _PROMPTS: Final = ("--append-system-prompt", "--append-system-prompt-file")
 _SNAPSHOT: Final = "--system-prompt-snapshot"
 _BYPASS: Final = "--dangerously-skip-permissions"
 
-PARENT_VARIABLES: Final = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_EFFORT",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PROJECT_DIR",
-    "AI_AGENT",
-    "TRACEPARENT",
-)
-"""What a Claude Code sets for its tools and hooks.
-
-Started with CLAUDE_CODE_CHILD_SESSION, claude writes no transcript; the others describe the
-outer session, not the one that starts.
-"""
-
 
 class Claude:
     """Launch side of Claude Code."""
@@ -69,6 +51,9 @@ class Claude:
     verified = ("2.1.332", "2.1.197")
     install_hint = "npm install -g @anthropic-ai/claude-code"
     hook_dialect = "claude"
+    home_variable = "CLAUDE_CONFIG_DIR"
+    parent_variables = parents.CLAUDE
+    context_capacity = HOOK_CAPACITY
 
     def __init__(self, managed: Path = claude_settings.MANAGED) -> None:
         self._managed = managed
@@ -165,7 +150,7 @@ class _Plan:
         return Launch(
             argv=(str(request.program.path), *ours, *args),
             env_set=self._environment(),
-            env_remove=(*PARENT_VARIABLES, *_blank(request.env)),
+            env_remove=_blank(request.env),
             files=files,
             native_id=native_id,
             channel=channel,

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from launcher.harnesses import codex_args, codex_config, codex_hooks, codex_store, programs
+from launcher.harnesses import (
+    codex_args,
+    codex_config,
+    codex_hooks,
+    codex_store,
+    parents,
+    programs,
+)
 from launcher.harnesses.argv import Kind
 from launcher.harnesses.base import (
     Channel,
@@ -54,6 +61,9 @@ class Codex:
     verified = ("0.171.0", "0.130.0", "0.98.0")
     install_hint = "npm install -g @openai/codex"
     hook_dialect = "codex"
+    home_variable = "CODEX_HOME"
+    parent_variables = parents.CODEX
+    context_capacity = HOOK_CAPACITY
 
     def __init__(self, system: Path = codex_config.SYSTEM) -> None:
         self._system = system

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +32,9 @@ class Questions:
 
     def ask(self, *args: str) -> str | None:
         """Return what the program prints on stdout, None when it fails or takes too long."""
+        import subprocess  # a launch whose answers are cached does without these two
+        import tempfile
+
         left = self._deadline - time.monotonic()
         if left <= 0:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Final, cast
 
+from launcher.harnesses import parents
 from launcher.harnesses.base import Adapter
 from ledger.errors import UnavailableError
 
@@ -31,6 +32,11 @@ def get(name: str) -> Adapter:
     if module is None:
         return _third_party(name)
     return cast(Adapter, importlib.import_module(module).ADAPTER)
+
+
+def parent_variables() -> tuple[str, ...]:
+    """Return the variables that no child of ours may inherit, without importing an adapter."""
+    return parents.ALL
 
 
 def third_party_names() -> tuple[str, ...]:
