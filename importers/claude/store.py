@@ -99,7 +99,7 @@ def discover(root: Path) -> Iterator[Source]:
     odd: list[_Found] = []
     for folder in _project_folders(root, problems):
         for path in _transcripts(folder, problems):
-            entry = _look(path, problems)
+            entry = _look(path, problems, listed=True)
             if entry is None:
                 continue
             if entry.problem is not None:
@@ -257,7 +257,7 @@ def _transcripts(folder: Path, problems: list[str]) -> list[Path]:
     ]
 
 
-def _look(path: Path, problems: list[str]) -> _Found | None:
+def _look(path: Path, problems: list[str], *, listed: bool = False) -> _Found | None:
     """Return what a path is; None if there is nothing. Opens nothing, so that nothing blocks."""
     try:
         status = path.stat()
@@ -273,6 +273,8 @@ def _look(path: Path, problems: list[str]) -> _Found | None:
         return _Found(changed, path, "a directory")
     if not stat.S_ISREG(status.st_mode):
         return _Found(changed, path, "not a regular file")
+    if status.st_size == 0 and listed:
+        return _Found(changed, path, "empty")
     if not os.access(path, os.R_OK):
         return _Found(changed, path, "permission denied")
     return _Found(changed, path, None)

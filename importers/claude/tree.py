@@ -61,6 +61,7 @@ class Twig:
     __slots__ = (
         "active",
         "attached",
+        "child",
         "depth",
         "parent",
         "position",
@@ -90,6 +91,8 @@ class Twig:
         """Its parent may rightly be in another file, so that nobody waits for it."""
         self.parent: str | None = None
         """Parent in the tree: `wanted`, or the record before it in the file."""
+        self.child: str | None = None
+        """Stored record that has waited for this one: it tells whether the branch is live."""
         self.depth = -1
         self.active = True
 
@@ -187,7 +190,7 @@ class Tree:
             twig: Twig | None = fresh[orphan.wanted]
             depth = orphan.depth - 1
             while twig is not None and twig.depth < 0 and depth >= 0:
-                twig.depth = depth
+                twig.depth, twig.child = depth, orphan.uuid
                 depth -= 1
                 twig = fresh.get(twig.wanted or "")
 
@@ -202,23 +205,25 @@ class Tree:
         changes = {node.uuid: (node, True) for node in self._with_attached(revived)}
         changes |= {node.uuid: (node, False) for node in self._with_attached(dropped)}
         for twig in placed.values():
-            if twig.attached and twig.parent is not None:
-                twig.active = self._parent_active(twig.parent, placed, changes)
+            if twig.child is not None:
+                twig.active = self._is_live(twig.child, placed, changes)
+            elif twig.attached and twig.parent is not None:
+                twig.active = self._is_live(twig.parent, placed, changes)
             else:
                 twig.active = twig.uuid in path
         for node, active in changes.values():
             self._nodes.put(Node(node.uuid, node.parent, node.depth, node.record, active))
         return [*_marks(changes.values(), active=False), *_marks(changes.values(), active=True)]
 
-    def _parent_active(
-        self, parent: str, placed: dict[str, Twig], changes: dict[str, tuple[Node, bool]]
+    def _is_live(
+        self, uuid: str, placed: dict[str, Twig], changes: dict[str, tuple[Node, bool]]
     ) -> bool:
-        twig = placed.get(parent)
+        twig = placed.get(uuid)
         if twig is not None:
             return twig.active
-        if parent in changes:
-            return changes[parent][1]
-        node = self._nodes.get(parent)
+        if uuid in changes:
+            return changes[uuid][1]
+        node = self._nodes.get(uuid)
         return node is None or node.active
 
     def _newest(self, placed: dict[str, Twig]) -> str | None:

@@ -1,4 +1,4 @@
-"""Transcripts for tests: records in the shape of Claude Code 2.1.197, and what a reader makes of them."""
+"""Transcripts for tests, in the shape of Claude Code 2.1.197, and what a reader makes of them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,11 @@ class Transcript:
         return self.record("user", message={"role": "user", "content": text}, **fields)
 
     def assistant(
-        self, *blocks: Any, id: str = "", stop: str | None = "end_turn", **fields: Any  # noqa: A002
+        self,
+        *blocks: Any,
+        id: str = "",  # noqa: A002
+        stop: str | None = "end_turn",
+        **fields: Any,
     ) -> str:
         content = [
             {"type": "text", "text": block} if isinstance(block, str) else block for block in blocks
@@ -167,9 +171,7 @@ class Got:
     batches: list[Batch] = field(default_factory=list)
     facts: SessionFacts | None = None
 
-    def read(
-        self, path: Path, *, closed: bool = False, limits: Limits | None = None
-    ) -> list[Item]:
+    def read(self, path: Path, *, closed: bool = False, limits: Limits | None = None) -> list[Item]:
         """Read on; returns what is new."""
         new: list[Item] = []
         source = source_of(path)
@@ -215,7 +217,9 @@ class Got:
         ordered = sorted(
             self.events().values(), key=lambda event: (event.depth, event.record, event.block)
         )
-        return [event.text for event in ordered if event.role in ("user", "assistant") and event.text]
+        return [
+            event.text for event in ordered if event.role in ("user", "assistant") and event.text
+        ]
 
     def left_out(self) -> dict[str, int]:
         counts: dict[str, int] = {}
