@@ -479,9 +479,11 @@ class Translator:
         call = context.pending.get(call_id)
         output = decode(head.output, ANY)
         outcome = tools.outcome_of(output)
-        if call is None:
-            call = Pending("", "", self._record, self._at, context.turn, self._active)
-        elif self._waits(call, outcome):
+        if call is None:  # its request was in a line that is lost, or before a copied part's end
+            self._done(call_id)
+            self._tool(tools.from_pair("", "", call_id, outcome), context.turn, asked=False)
+            return
+        if self._waits(call, outcome):
             call.outcome = "running" if outcome.running else outcome.status
             call.text = tools.cut(outcome.text, tools.MAX_LABEL)
             return
@@ -550,20 +552,21 @@ class Translator:
         self.context.done.append(call_id)
         del self.context.done[:-MAX_DONE]
 
-    def _tool(self, tool: tools.Tool, turn: str | None) -> None:
+    def _tool(self, tool: tools.Tool, turn: str | None, *, asked: bool = True) -> None:
         identity = ("t", self.thread, tool.call_id)
         cwd = tool.cwd or self.context.cwd
         outcome = tool.outcome
-        self._add(
-            Kind.TOOL_CALL,
-            "tool",
-            tool.label,
-            identity,
-            turn=turn,
-            call=tool,
-            cwd=cwd,
-            meta=tool.meta,
-        )
+        if asked:
+            self._add(
+                Kind.TOOL_CALL,
+                "tool",
+                tool.label,
+                identity,
+                turn=turn,
+                call=tool,
+                cwd=cwd,
+                meta=tool.meta,
+            )
         text = self._kept_output(tool)
         self._add(
             Kind.TOOL_RESULT,

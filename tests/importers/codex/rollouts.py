@@ -216,6 +216,10 @@ class Ledger:
             for record, _, key in sorted(rows, key=lambda row: row[:2])
         ]
 
+    def membership(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
+        """Return record and side of every event that the files hold now, by its id."""
+        return {key: (record, self.active[key]) for key, record in self.records.items()}
+
     def conversation(self, *, active: bool = True) -> list[tuple[str, str]]:
         """Role and text of the messages on the active (or the superseded) side, in order."""
         return [

@@ -104,7 +104,7 @@ def test_any_history_of_a_file_leads_to_the_clean_reading(
             writer.do(step, value)
     source = IMPORTER.locate(home, _thread(home))
     ledger.read(source, limits=limits)
-    assert ledger.present() == imported(home, source.native_id).present()
+    assert ledger.membership() == imported(home, source.native_id).membership()
     assert list(IMPORTER.read(source, ledger.state, ledger.nodes, limits, closed=False)) == []
 
 
