@@ -36,7 +36,8 @@ _COLUMNS: Final = """
 """
 _INLINE: Final = "CASE WHEN body.codec = 0 THEN body.data END AS data"
 _WHOLE: Final = "body.data AS data"
-_HEAD: Final = "substr(body.data, 1, {limit}) AS data"
+# substr() of an empty blob is NULL.
+_HEAD: Final = "coalesce(substr(body.data, 1, {limit}), x'') AS data"
 _TABLES: Final = """
     FROM event
     LEFT JOIN body ON body.eid = event.eid

@@ -159,13 +159,17 @@ def is_damage(error: sqlite3.DatabaseError) -> bool:
     """Return whether the error says that the index, not the database, is unusable."""
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
-    return (
-        name == "SQLITE_CORRUPT_VTAB"
-        or (
-            name in ("SQLITE_ERROR", "SQLITE_READONLY", "")
-            and ("no such table: search" in text or "no such table: main.search" in text)
+    # The statements of this module and of `search` are sound, so that a plain "SQL logic error"
+    # can only be what FTS5 says of tables of its own that are missing.
+    return name == "SQLITE_CORRUPT_VTAB" or any(
+        sign in text
+        for sign in (
+            "no such table: search",
+            "no such table: main.search",
+            "vtable constructor failed: search",
+            "invalid fts5 file format",
+            "SQL logic error",
         )
-        or "vtable constructor failed: search" in text
     )
 
 
@@ -241,6 +245,8 @@ def _write(store: Store, sql: str, values: Iterable[tuple[object, ...]]) -> bool
     db.execute("SAVEPOINT search_index")
     try:
         db.executemany(sql, values)
+        # A savepoint makes FTS5 write what it has gathered: damage shows here, not at the commit.
+        db.execute("SAVEPOINT search_flush")
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise

@@ -95,6 +95,8 @@ class _Work:
     """eid -> (active before the batch, active now)"""
     known: int = 0
     forgotten: int = 0
+    session_forgotten: bool = False
+    """Nothing but the cursor may be kept of this session."""
 
 
 def cursor(store: Store, session: int) -> Cursor | None:
@@ -170,20 +172,25 @@ class Ingest:
         the errors of `ledger/store.py`.
         """
         work = self._identify(additions.records)
-        self._prepare(work, self._known(work.by_id))
+        head_seq = self._head_seq()
+        looked_up = len(work.by_id)
+        known = self._known(work.by_id)
+        self._prepare(work, known)
         with self._store.transaction() as db:
             version = self._advance(db, step)
             self._refuse_tombstones(work)
-            known = self._known(work.by_id)
+            fresh = self._head_seq() == head_seq and not work.forgotten
+            known |= self._known(list(work.by_id)[looked_up if fresh else 0 :])
             if nodes is not None:
                 if nodes.restarted:
                     self._restart(db)
                 nodes.flush(db)
             appended = self._append(work, known)
             self._place(db, work, known)
-            self._observe(db, additions, appended.head_seq)
+            if not work.session_forgotten:
+                self._observe(db, work, additions, appended.head_seq)
             self._mark(db, work, additions, appended.head_seq)
-            if facts is not None:
+            if facts is not None and not work.session_forgotten:
                 sessions.update_facts(self._store, self._session.id, facts)
         if nodes is not None:
             nodes.flushed()
@@ -231,8 +238,10 @@ class Ingest:
                 self._annotate_change(work, item)
 
     def _make_row(self, work: _Work, item: _Incoming, event: NewEvent) -> None:
-        scrubbed = scrub(storable(event.text)[0])
-        raw = scrubbed.text.encode()
+        text, raw = storable(event.text)
+        scrubbed = scrub(text)
+        if scrubbed.text is not text:
+            raw = scrubbed.text.encode()
         counts = Counter(scrubbed.counts)
         tool_json = item.tool_json
         if tool_json is not None:
@@ -354,6 +363,13 @@ class Ingest:
             raise CursorMovedError
         return (step.expected or 0) + 1
 
+    def _head_seq(self) -> int:
+        """Return the newest sequence number: while it stays, no other event came in."""
+        row = self._store.one(
+            "SELECT head_seq FROM workstream WHERE id = ?", self._session.workstream
+        )
+        return 0 if row is None else int(row["head_seq"])
+
     def _known(self, wanted: Iterable[str]) -> dict[str, tuple[int, bytes | None]]:
         """Return eid and source tag of the ids that the workstream has."""
         found: dict[str, tuple[int, bytes | None]] = {}
@@ -378,6 +394,7 @@ class Ingest:
             self._session.workstream,
         )
         if session:
+            work.session_forgotten = True
             gone = set(work.by_id)
         elif self._store.one("SELECT 1 FROM tombstone WHERE scope = 'event' LIMIT 1") is None:
             return
@@ -495,7 +512,9 @@ class Ingest:
                 found[eid] = (bool(active), record)
         return found
 
-    def _observe(self, db: sqlite3.Connection, additions: Additions, head_seq: int) -> None:
+    def _observe(
+        self, db: sqlite3.Connection, work: _Work, additions: Additions, head_seq: int
+    ) -> None:
         session = self._session
         now = self._store.clock.now_ms()
         db.executemany(
@@ -513,7 +532,7 @@ class Ingest:
         )
         receipts.keep(self._store, session, additions.receipts)
         observations.turns(db, session.id, additions.turns)
-        if additions.plan is not None:
+        if additions.plan is not None and not work.forgotten:
             observations.plan(db, session.id, additions.plan)
         observations.usage(db, session.id, additions.usage)
         observations.limits(db, session, additions.limits, self._run)

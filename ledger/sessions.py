@@ -274,6 +274,8 @@ def set_current(
 def update_facts(store: Store, session: int, facts: NewFacts) -> None:
     """Store what a session says about itself; None changes nothing, the first start stays."""
     title = None if facts.title is None else cleaned(facts.title)
+    if title is not None and _title_forgotten(store, session):
+        title = None
     one_shot = None if facts.one_shot is None else int(facts.one_shot)
     with store.transaction() as db:
         db.execute(
@@ -292,6 +294,21 @@ def update_facts(store: Store, session: int, facts: NewFacts) -> None:
                 *(title, one_shot, facts.started_at, facts.last_at, session),
             ),
         )
+
+
+def _title_forgotten(store: Store, session: int) -> bool:
+    """Return whether a message of the person was forgotten here: a title is often made of one."""
+    if store.one("SELECT 1 FROM tombstone LIMIT 1") is None:
+        return False
+    return (
+        store.one(
+            "SELECT 1 FROM membership JOIN event ON event.eid = membership.eid"
+            " WHERE membership.session = ? AND event.kind = 'user_message'"
+            " AND NOT EXISTS (SELECT 1 FROM body WHERE body.eid = event.eid) LIMIT 1",
+            session,
+        )
+        is not None
+    )
 
 
 def set_state(

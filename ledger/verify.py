@@ -26,42 +26,66 @@ _REIMPORT: Final = (
     "What native stores still hold can be read again: restore a backup, or forget the event and"
     " import the session into another workstream."
 )
-_REPORT: Final = "Nothing is lost by it; please report it as a bug of workstream."
 
 _ORPHANS: Final = (
     (
         "membership_without_event",
         "session {0}, event row {1}",
-        "SELECT session, eid FROM membership"
-        " WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.eid = membership.eid)",
+        (
+            "SELECT session, eid FROM membership"
+            " WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.eid = membership.eid)"
+        ),
     ),
     (
         "membership_without_session",
         "session {0}, event row {1}",
-        "SELECT session, eid FROM membership"
-        " WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = membership.session)",
+        (
+            "SELECT session, eid FROM membership"
+            " WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = membership.session)"
+        ),
     ),
     (
         "cursor_without_session",
         "session {0}",
-        "SELECT session FROM cursor"
-        " WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = cursor.session)",
+        (
+            "SELECT session FROM cursor"
+            " WHERE NOT EXISTS (SELECT 1 FROM session WHERE session.id = cursor.session)"
+        ),
     ),
     (
         "delivery_without_briefing",
         "delivery {0}",
-        "SELECT id FROM delivery"
-        " WHERE NOT EXISTS (SELECT 1 FROM briefing WHERE briefing.id = delivery.briefing)",
+        (
+            "SELECT id FROM delivery"
+            " WHERE NOT EXISTS (SELECT 1 FROM briefing WHERE briefing.id = delivery.briefing)"
+        ),
+    ),
+    (
+        "forget_unfinished",
+        "event row {0}",
+        (
+            "SELECT event.eid FROM event CROSS JOIN tombstone"
+            " ON tombstone.scope = 'event' AND tombstone.key = event.event_id"
+            " JOIN body ON body.eid = event.eid"
+            " WHERE EXISTS (SELECT 1 FROM tombstone)"
+        ),
     ),
     (
         "branch_state",
         "session {0}, event row {1}",
-        "SELECT membership.session, membership.eid FROM"
-        " (SELECT session, eid, state, max(id) FROM branch_mark GROUP BY session, eid) AS mark"
-        " JOIN membership ON membership.session = mark.session AND membership.eid = mark.eid"
-        " WHERE membership.active <> (mark.state = 'active')",
+        (
+            "SELECT membership.session, membership.eid FROM"
+            " (SELECT session, eid, state, max(id) FROM branch_mark GROUP BY session, eid) AS mark"
+            " JOIN membership ON membership.session = mark.session AND membership.eid = mark.eid"
+            " WHERE membership.active <> (mark.state = 'active')"
+        ),
     ),
 )
+
+_FIXES: Final = {
+    "branch_state": "Nothing is lost by it; please report it as a bug of workstream.",
+    "forget_unfinished": "A forget was cut off. Do it again: it goes on where it stopped.",
+}
 
 _EVENTS: Final = """
     SELECT event.seq, event.event_id, event.tool, event.exit_code, event.content_digest,
@@ -136,7 +160,7 @@ def _orphans(store: Store) -> Iterator[Finding]:
                 code=code,
                 where=where.format(*row),
                 detail=code.replace("_", " "),
-                fix=_REPORT if code == "branch_state" else _RESTORE,
+                fix=_FIXES.get(code, _RESTORE),
             )
 
 
