@@ -77,6 +77,7 @@ def finish(
             " but no link, delivery or handoff was moved"
         )
     _report_delivery(store, run, done)
+    done.imported = runs.imported(store, run)
     limit = limits.latest_of_run(store, run.id)
     done.limit = None if limit is None else dict(limit)
     runs.close(store, run, done.outcome, json.dumps(done.document(), ensure_ascii=False))
@@ -146,8 +147,6 @@ def _import_one(store: Store, run: RunRow, source: Source, row: SessionRow, done
         origin=Origin.RUN,
         closed=True,
     )
-    for kind, number in summary.imported.items():
-        done.imported[kind] = done.imported.get(kind, 0) + number
     done.annotations += [dict(a) for a in summary.annotations]
     done.notices += [f"{row.native_id}: {notice}" for notice in summary.notices]
 
@@ -158,8 +157,6 @@ def _import_others(
     """Read the tails of the other linked sessions: work done outside the wrapper meanwhile."""
     seen = {row.id for row in rows}
     for summary in service.import_linked(store, workstream, skip=seen):
-        for kind, number in summary.imported.items():
-            done.imported[kind] = done.imported.get(kind, 0) + number
         done.annotations += [dict(a) for a in summary.annotations]
 
 

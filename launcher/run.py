@@ -30,7 +30,7 @@ from leases import lease as leases
 from leases.errors import LeaseHeld
 from leases.heartbeat import Heartbeat
 from leases.holder import holder_here
-from ledger import ids, runs, sessions, workstreams
+from ledger import ids, limits, runs, sessions, workstreams
 from ledger.errors import BusyError, StateError, UsageError, WorkstreamError
 from ledger.model import Outcome, RunRow, Step
 from ledger.store import DATABASE, Store, open_store
@@ -92,7 +92,7 @@ def _last_harness(store: Store, place: Place, options: RunOptions, choice: Choic
             )
         return used[1]
     if used:
-        return used[0]
+        return _unless_limited(store, place, choice, used[0])
     if place.config.harness is not None:
         return place.config.harness
     if place.terminal:
@@ -107,10 +107,24 @@ def _last_harness(store: Store, place: Place, options: RunOptions, choice: Choic
     )
 
 
+def _unless_limited(store: Store, place: Place, choice: Choice, last: str) -> str:
+    """Ask which harness to go on with while the one used last is at its provider's limit."""
+    limit = limits.latest(store, choice.workstream)
+    if limit is None or limit["entry"] != last or not place.terminal:
+        return last
+    resets = limit["resets_at"]
+    if resets is None or resets <= store.clock.now_ms():
+        return last
+    say(report.limit_line(last, limit))
+    others = [name for name in (*registry.names(), *place.config.entries) if name != last]
+    found = [name for name in dict.fromkeys(others) if _installed(place, name)]
+    return prompts.choose("go on with", [*found, last]) if found else last
+
+
 def _installed(place: Place, name: str) -> bool:
-    adapter = registry.get(name)
+    entry = place.config.entry(name)
     try:
-        executables.find(adapter, place.config.entry(name), place.env, None)
+        executables.find(registry.get(entry.use), entry, place.env, None)
     except WorkstreamError:
         return False
     return True
@@ -288,8 +302,19 @@ def _start(job: Job, held: leases.Lease) -> Started:
         options=_maybe_adopt(job),
     )
     target = planning.decide(_request(job, held), one_shot=job.one_shot)
+    _warn_of_neighbours(job)
     row = _record(job, held, target)
     return _launch(job, held, target, row, began)
+
+
+def _warn_of_neighbours(job: Job) -> None:
+    """Say that another workstream runs in the same work tree: both change the same files."""
+    worktree = job.place.checkout.keys.worktree
+    workstream = job.choice.workstream.id
+    if job.options.quiet:
+        return
+    for live in leases.live_elsewhere(job.store, worktree, workstream=workstream):
+        say(f"workstream {live.name} is running in this work tree too: {live.description}")
 
 
 def _request(job: Job, held: leases.Lease | None) -> planning.Request:

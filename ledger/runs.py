@@ -213,6 +213,16 @@ def sessions_of(store: Store, run: RunRow | str) -> list[RunSession]:
     ]
 
 
+def imported(store: Store, run: RunRow | str) -> dict[str, int]:
+    """Return how many events of each kind this run brought in, by whichever import they came."""
+    rows = store.all(
+        "SELECT kind, count(*) FROM event INDEXED BY event_run WHERE run = ?"
+        " AND kind NOT IN ('checkpoint', 'annotation') GROUP BY kind",
+        run_id(run),
+    )
+    return {str(kind): int(number) for kind, number in rows}
+
+
 def sessions_with_events(store: Store, run: RunRow | str) -> set[int]:
     """Return the touched sessions in which something visible happened during the run.
 

@@ -201,6 +201,7 @@ DDL: Final[tuple[str, ...]] = (
     """,
     # The person's own words of a long owed range are found without reading the range.
     "CREATE INDEX event_user ON event (workstream, seq) WHERE kind = 'user_message'",
+    "CREATE INDEX event_run ON event (run) WHERE run IS NOT NULL",
     """
     CREATE TABLE body (
         eid        INTEGER PRIMARY KEY REFERENCES event(eid),
