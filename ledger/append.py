@@ -103,7 +103,7 @@ def append(store: Store, workstream: int, rows: Sequence[Row], author: Author) -
         seq += 1
         salt = salts[number * _SALT : (number + 1) * _SALT]
         digest = content.digest(
-            salt, content.canonical(row.text, row.tool, row.tool_input, row.exit_code)
+            salt, content.canonical(row.raw, row.tool, row.tool_input, row.exit_code)
         )
         chain = content.link(chain, seq, row.event_id, digest)
         codec, data = content.encode_body(row.raw)

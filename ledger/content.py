@@ -1,15 +1,15 @@
 """How the content of an event is stored, digested and chained: the one place that knows.
 
-Canonical content is a JSON array `[text, tool, tool_input, exit_code]` (UTF-8, no spaces, not
-escaped to ASCII); `tool_input` is the stored JSON text. The digest of an event is
-sha256(salt || canonical content as stored), the chain value sha256(previous chain value || seq as
-8 bytes big-endian || event id || digest). Changing any of this needs a new chain version.
+Canonical content is the four parts text, tool, tool input (the stored JSON text) and exit code, one
+after the other: an absent part is `-`, another one its length in bytes in decimal, `:` and its
+UTF-8 bytes. The digest of an event is sha256(salt || canonical content as stored), the chain value
+sha256(previous chain value || seq as 8 bytes big-endian || event id || digest). Changing any of
+this needs a new chain version.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from typing import Final
 
@@ -27,8 +27,6 @@ CHAIN_START: Final = bytes(32)
 PLAIN: Final = 0
 ZLIB: Final = 1
 
-_encode_string = json.encoder.encode_basestring
-
 
 def storable(text: str) -> tuple[str, bytes]:
     """Return text that UTF-8 can hold, and its bytes.
@@ -43,15 +41,30 @@ def storable(text: str) -> tuple[str, bytes]:
         return text, text.encode()
 
 
-def canonical(text: str, tool: str | None, tool_input: str | None, exit_code: int | None) -> bytes:
-    """Return the canonical bytes of an event's content; lone surrogates are kept as they are."""
-    parts = (
-        _encode_string(text),
-        "null" if tool is None else _encode_string(tool),
-        "null" if tool_input is None else _encode_string(tool_input),
-        "null" if exit_code is None else str(exit_code),
+def canonical(
+    text: str | bytes, tool: str | None, tool_input: str | None, exit_code: int | None
+) -> bytes:
+    """Return the canonical bytes of an event's content; lone surrogates are kept as they are.
+
+    `text` may be given as its UTF-8 bytes.
+    """
+    raw = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    if tool is None and tool_input is None and exit_code is None:
+        return b"%d:%b---" % (len(raw), raw)
+    return b"%d:%b%b%b%b" % (
+        len(raw),
+        raw,
+        _part(tool),
+        _part(tool_input),
+        b"-" if exit_code is None else _part(str(exit_code)),
     )
-    return ("[" + ",".join(parts) + "]").encode("utf-8", "surrogatepass")
+
+
+def _part(text: str | None) -> bytes:
+    if text is None:
+        return b"-"
+    raw = text.encode("utf-8", "surrogatepass")
+    return b"%d:%b" % (len(raw), raw)
 
 
 def digest(salt: bytes, content: bytes) -> bytes:

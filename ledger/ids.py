@@ -22,12 +22,9 @@ DELIVERY_PLACEHOLDER: Final = "dlv_@@@@@@@@@@_@@@@"
 
 def event_id(harness: str, kind: str, identity: Sequence[str]) -> str:
     """Return the id of an event: tag + 32 hex digits over (harness, kind, identity parts)."""
-    digest = hashlib.sha256()
-    for part in (harness, kind, *identity):
-        raw = part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(raw))
-        digest.update(raw)
-    return EVENT_TAG + digest.hexdigest()[:32]
+    parts = [part.encode("utf-8", "surrogatepass") for part in (harness, kind, *identity)]
+    framed = b"".join([b"%d:%b" % (len(raw), raw) for raw in parts])
+    return EVENT_TAG + hashlib.sha256(framed).hexdigest()[:32]
 
 
 def random_id(prefix: str) -> str:
