@@ -91,7 +91,7 @@ class Reading:
         self, native_id: str, path: Path, state: State, nodes: NodeIndex, limits: Limits
     ) -> None:
         self._native_id = native_id
-        self._path = path
+        self._name = path.name
         self._side = path.with_suffix("")
         self._state = state
         self._limits = limits
@@ -101,13 +101,14 @@ class Reading:
     def main(self, tail: jsonl.Tail) -> Iterator[Batch]:
         """Yield the batches of the main file."""
         batch, begin = _Batch(), tail.offset
-        count = 0
+        count, end = 0, begin + self._limits.batch_bytes
         for line in tail.lines():
             self._take(line, batch)
             count += 1
-            if tail.offset - begin >= self._limits.batch_bytes or count >= self._limits.batch_items:
+            if line.offset + line.length >= end or count >= self._limits.batch_items:
                 yield self._finish(batch, tail, begin)
                 batch, begin, count = _Batch(), tail.offset, 0
+                end = begin + self._limits.batch_bytes
         if count or self._state.position is None:
             yield self._finish(batch, tail, begin)
 
@@ -142,7 +143,7 @@ class Reading:
         lost, self._tree.lost = self._tree.lost, []
         return [
             Loss(
-                position=orphan.position,
+                position=f"{self._name}@{orphan.offset}",
                 reason="missing_parent",
                 detail=f"the record before it ({orphan.wanted}) is not in the file",
                 record=orphan.record,
@@ -155,7 +156,7 @@ class Reading:
     def _take(self, line: jsonl.Line, batch: _Batch) -> None:
         if line.length > self._limits.max_line:
             batch.items.append(
-                jsonl.oversized(self._path.name, line, self._limits.max_line, record=line.number)
+                jsonl.oversized(self._name, line, self._limits.max_line, record=line.number)
             )
             return
         if jsonl.blank(line.data):
@@ -169,7 +170,7 @@ class Reading:
 
     def _broken(self, line: jsonl.Line, error: jsonl.Undecodable, batch: _Batch) -> None:
         """Report a line that cannot be read; a record behind a torn one in it is still taken."""
-        loss = jsonl.broken(self._path.name, line, error, record=line.number)
+        loss = jsonl.broken(self._name, line, error, record=line.number)
         for start in _starts(line.data):
             try:
                 envelope = jsonl.decode(line.data[start:], ENVELOPE)
@@ -191,12 +192,11 @@ class Reading:
 
     def _sort(self, envelope: Envelope, line: jsonl.Line, batch: _Batch) -> None:
         """Note what a side record says; keep a tree record for the tree."""
-        self._note(envelope)
+        at = self._note(envelope)
         kind = envelope.type
         if kind not in TREE_TYPES and envelope.uuid is None:
             batch.leave("bookkeeping" if kind in BOOKKEEPING else f"unknown:{kind[:60]}")
             return
-        position = f"{self._path.name}@{line.offset}"
         message = self._message(envelope, line, batch)
         if envelope.is_sidechain:
             self._sidechain(envelope, message, batch)
@@ -209,8 +209,8 @@ class Reading:
             Record(
                 envelope=envelope,
                 message=message,
-                twig=self._twig(envelope, message, uuid, line.number, position),
-                at=milliseconds(envelope.timestamp) or self._state.facts.last_at or 0,
+                twig=self._twig(envelope, message, uuid, line),
+                at=at or self._state.facts.last_at or 0,
             )
         )
 
@@ -221,12 +221,12 @@ class Reading:
             return jsonl.decode(envelope.message, MESSAGE)
         except jsonl.Undecodable as error:
             batch.items.append(
-                jsonl.loss(self._path.name, line, "undecodable", str(error), record=line.number)
+                jsonl.loss(self._name, line, "undecodable", str(error), record=line.number)
             )
             return None
 
     def _twig(
-        self, envelope: Envelope, message: Message | None, uuid: str, number: int, position: str
+        self, envelope: Envelope, message: Message | None, uuid: str, line: jsonl.Line
     ) -> Twig:
         parent = envelope.parent_uuid
         soft = False
@@ -242,8 +242,8 @@ class Reading:
         return Twig(
             uuid,
             wanted,
-            number,
-            position,
+            line.number,
+            line.offset,
             attached=self._hangs_on(envelope, message, uuid),
             soft=soft,
         )
@@ -275,15 +275,16 @@ class Reading:
 
     # --- facts
 
-    def _note(self, envelope: Envelope) -> None:
+    def _note(self, envelope: Envelope) -> int | None:
+        """Take over what a record says about the session; returns its time."""
         facts = self._state.facts
-        if envelope.type == "last-prompt":
-            self._state.tree.anchor = envelope.leaf_uuid or self._state.tree.anchor
         facts.note(envelope.cwd, envelope.relocated_cwd, envelope.version)
-        facts.named = envelope.custom_title or facts.named
-        facts.titled = envelope.ai_title or envelope.summary or facts.titled
         if envelope.uuid is None or envelope.type not in TREE_TYPES:
-            return
+            if envelope.type == "last-prompt":
+                self._state.tree.anchor = envelope.leaf_uuid or self._state.tree.anchor
+            facts.named = envelope.custom_title or facts.named
+            facts.titled = envelope.ai_title or envelope.summary or facts.titled
+            return None
         if facts.first_cwd is None:
             facts.first_cwd = envelope.cwd
         if facts.one_shot is None and envelope.entrypoint is not None:
@@ -292,7 +293,9 @@ class Reading:
             origin = decode_or(envelope.forked_from, FORKED, None)
             if origin is not None and origin.session_id != self._native_id:
                 facts.parent = origin.session_id
-        facts.time(milliseconds(envelope.timestamp))
+        at = milliseconds(envelope.timestamp)
+        facts.time(at)
+        return at
 
     # --- batches
 

@@ -7,8 +7,7 @@ are tool output that is stored twice.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
@@ -17,8 +16,6 @@ from importers import jsonl
 
 T = TypeVar("T")
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND: Final = timedelta(milliseconds=1)
 MAX_MILLISECONDS: Final = 1 << 48
 EMPTY: Final = msgspec.Raw(b"")
 
@@ -155,7 +152,6 @@ def decode_or(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], default: T) ->
         return default
 
 
-@lru_cache(maxsize=64)
 def milliseconds(value: str | float | None) -> int | None:
     """Return a record's time as milliseconds since the epoch, None if it has none that is valid."""
     if isinstance(value, str):
@@ -165,7 +161,7 @@ def milliseconds(value: str | float | None) -> int | None:
             return None
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        return (moment - EPOCH) // MILLISECOND
+        return round(moment.timestamp() * 1000)
     if value is None or not 0 < value < MAX_MILLISECONDS:
         return None
     return int(value)

@@ -36,7 +36,7 @@ class Orphan(msgspec.Struct, array_like=True):
     wanted: str
     depth: int
     record: int
-    position: str
+    offset: int
     attached: bool
 
 
@@ -63,8 +63,8 @@ class Twig:
         "attached",
         "child",
         "depth",
+        "offset",
         "parent",
-        "position",
         "record",
         "soft",
         "uuid",
@@ -76,7 +76,7 @@ class Twig:
         uuid: str,
         wanted: str | None,
         record: int,
-        position: str,
+        offset: int,
         *,
         attached: bool = False,
         soft: bool = False,
@@ -85,7 +85,8 @@ class Twig:
         self.wanted = wanted
         """Parent as recorded; None for a root."""
         self.record = record
-        self.position = position
+        self.offset = offset
+        """Byte offset of its line."""
         self.attached = attached
         self.soft = soft
         """Its parent may rightly be in another file, so that nobody waits for it."""
@@ -126,12 +127,17 @@ class Tree:
         self._adopt(fresh)
         placed: dict[str, Twig] = {}
         for twig in twigs:
-            for next_one in _parents_first(twig, fresh, placed):
+            if twig.wanted in placed or twig.wanted not in fresh:
+                chain: Iterable[Twig] = () if twig.uuid in placed else (twig,)
+            else:
+                chain = _parents_first(twig, fresh, placed)
+            for next_one in chain:
                 self._place(next_one, placed)
             self.state.last = twig.uuid
         marks = self._settle(placed)
+        put = self._nodes.put
         for twig in placed.values():
-            self._nodes.put(twig.node())
+            put(twig.node())
         return sorted(placed.values(), key=lambda twig: (twig.depth, twig.record)), marks
 
     # --- order
@@ -139,7 +145,6 @@ class Tree:
     def _place(self, twig: Twig, placed: dict[str, Twig]) -> None:
         state = self.state
         parent = self._depth(twig.wanted, placed)
-        before = state.last if not placed else next(reversed(placed))
         if parent is not None or twig.wanted is None:
             twig.parent = twig.wanted
             fixed = twig.depth >= 0
@@ -149,7 +154,8 @@ class Tree:
             depth = state.rank + (1 if twig.soft else GAP)
             if not twig.soft:
                 self._wait(twig, depth)
-            twig.parent, twig.attached = before, True
+            twig.parent = next(reversed(placed)) if placed else state.last
+            twig.attached = True
         twig.depth = depth
         state.rank = max(state.rank, depth)
         placed[twig.uuid] = twig
@@ -167,7 +173,7 @@ class Tree:
         wanted = twig.wanted or ""
         if all(other.wanted != wanted for other in self.state.orphans):
             self.state.orphans.append(
-                Orphan(twig.uuid, wanted, depth, twig.record, twig.position, twig.attached)
+                Orphan(twig.uuid, wanted, depth, twig.record, twig.offset, twig.attached)
             )
         while len(self.state.orphans) > PENDING:
             self.lost.append(self.state.orphans.pop(0))
