@@ -50,6 +50,12 @@ def inspect(store: Store, workstream: int) -> LeaseView | None:
     return None if row is None else _view(row)
 
 
+def held(store: Store) -> list[LeaseView]:
+    """Return every lease that was not given back, live or not."""
+    rows = store.all("SELECT * FROM lease WHERE run IS NOT NULL ORDER BY workstream")
+    return [_view(row) for row in rows]
+
+
 def verdict_on(store: Store, view: LeaseView | None) -> Verdict:
     """Judge a lease with what this host shows of its processes now."""
     here = place_here(store)

@@ -272,7 +272,7 @@ def _bring_current(store: Store, mode: str) -> None:
     if mode != "create":
         raise StateError(
             f"the ledger {store.path} has an older schema ({version})",
-            next_step="Run any writing command once, for example: workstream doctor",
+            next_step="Bring it up to date, with a copy kept: workstream recover",
         )
     from ledger.migrations import migrate
 
