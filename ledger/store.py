@@ -36,7 +36,7 @@ BUSY_MS: Final = 30_000
 """How long a statement waits for another writer."""
 MIN_SQLITE: Final = (3, 37, 0)
 
-_NETWORK_FILESYSTEMS: Final = frozenset(
+NETWORK_FILESYSTEMS: Final = frozenset(
     {
         "nfs",
         "nfs4",
@@ -82,7 +82,7 @@ def prepare_home(home: Path) -> None:
     except OSError as error:
         raise _os_error(error, home) from error
     kind = filesystem(home)
-    if kind in _NETWORK_FILESYSTEMS:
+    if kind in NETWORK_FILESYSTEMS:
         raise StateError(
             f"the state directory {home} is on a network file system ({kind})",
             next_step="Set WORKSTREAM_HOME to a directory on a local disk.",
