@@ -6,46 +6,34 @@ table in `ledger/errors.py`, before that.
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
 from importers import registry as importer_registry
 from launcher import child, ending, executables, folder, launching, planning, prompts, report
+from launcher.asking import Asked, ask_for, last_harness
 from launcher.catchup import adoptable, catch_up, finish_unfinished
-from launcher.config import HarnessEntry, checked_budget
-from launcher.harnesses import registry
-from launcher.harnesses.base import Adapter, Form, Invocation, Select
+from launcher.config import checked_budget
+from launcher.harnesses.base import Form, Select
 from launcher.launching import Job
 from launcher.options import RunOptions
 from launcher.output import say
 from launcher.place import Place
 from launcher.planning import Target
 from launcher.resolve import Choice, choose_or_create
+from launcher.unmanaged import pass_through, unmanaged, without_state
 from leases import lease as leases
 from leases.errors import LeaseHeld
 from leases.heartbeat import Heartbeat
 from leases.holder import holder_here
-from ledger import ids, limits, runs, sessions, workstreams
-from ledger.errors import BusyError, StateError, UsageError, WorkstreamError
+from ledger import host, ids, runs, sessions, workstreams
+from ledger.errors import BusyError, StateError, WorkstreamError
 from ledger.model import Outcome, RunRow, Step
-from ledger.store import DATABASE, Store, open_store
+from ledger.store import Store, open_store
 
 FAST_FAILURE_MS = 8_000
 """A resume that ends with an error this soon, and touched nothing, is taken for a refusal."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The harness that was asked for, and its native arguments understood."""
-
-    entry: HarnessEntry
-    adapter: Adapter
-    invocation: Invocation
 
 
 def run(options: RunOptions, place: Place) -> int:
@@ -55,97 +43,21 @@ def run(options: RunOptions, place: Place) -> int:
     for warning in place.config.warnings:
         say(warning)
     named = options.harness if options.harness not in (None, "-") else None
-    asked = None if named is None else _ask(place, named, options.args)
+    asked = None if named is None else ask_for(place, named, options.args)
     if asked is not None and asked.invocation.form is Form.UTILITY:
-        _pass_through(place, options, asked)
+        pass_through(place, options, asked)
     if options.unmanaged:
-        return _unmanaged(place, options, asked)
+        unmanaged(place, options, asked)
     if options.dry_run:
-        return _dry_run(place, options, asked)
+        from launcher.dryrun import dry_run
+
+        return dry_run(place, options, asked)
     try:
         with open_store(place.home) as store:
             _refuse_nested(store, place)
             return _managed(store, place, options, asked)
     except StateError as error:
-        return _without_state(place, options, asked, error)
-
-
-# --- which harness ------------------------------------------------------------------------------
-
-
-def _ask(place: Place, name: str, args: tuple[str, ...]) -> Asked:
-    entry = place.config.entry(name)
-    adapter = registry.get(entry.use)
-    if entry.name == entry.use:
-        entry = replace(entry, name=adapter.name, use=adapter.name)
-    invocation = adapter.classify((*entry.args, *args))
-    return Asked(entry=entry, adapter=adapter, invocation=replace(invocation, args=args))
-
-
-def _last_harness(store: Store, place: Place, options: RunOptions, choice: Choice) -> str:
-    used = runs.recent_entries(store, choice.workstream)
-    if options.harness == "-":
-        if len(used) < 2:
-            raise UsageError(
-                "no other harness was used on this workstream before",
-                next_step="Name one: workstream run HARNESS",
-            )
-        return used[1]
-    if used:
-        return _unless_limited(store, place, choice, used[0])
-    if place.config.harness is not None:
-        return place.config.harness
-    if place.terminal:
-        found = [name for name in registry.names() if _installed(place, name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            return prompts.choose("which harness", found)
-    raise UsageError(
-        "no harness was used on this workstream yet",
-        next_step=f"Name one: workstream run {'|'.join(registry.names())}",
-    )
-
-
-def _unless_limited(store: Store, place: Place, choice: Choice, last: str) -> str:
-    """Ask which harness to go on with while the one used last is at its provider's limit."""
-    limit = limits.latest(store, choice.workstream)
-    if limit is None or limit["entry"] != last or not place.terminal:
-        return last
-    resets = limit["resets_at"]
-    if resets is None or resets <= store.clock.now_ms():
-        return last
-    say(report.limit_line(last, limit))
-    others = [name for name in (*registry.names(), *place.config.entries) if name != last]
-    found = [name for name in dict.fromkeys(others) if _installed(place, name)]
-    return prompts.choose("go on with", [*found, last]) if found else last
-
-
-def _installed(place: Place, name: str) -> bool:
-    entry = place.config.entry(name)
-    try:
-        executables.find(registry.get(entry.use), entry, place.env, None)
-    except WorkstreamError:
-        return False
-    return True
-
-
-# --- without a lease ----------------------------------------------------------------------------
-
-
-def _pass_through(place: Place, options: RunOptions, asked: Asked) -> NoReturn:
-    """Become the harness: nothing recorded, exit code its own."""
-    env = launching.child_environment(place, asked.entry, options, asked.adapter)
-    path = executables.find(asked.adapter, asked.entry, env, options.executable)
-    argv = [str(path), *asked.entry.args, *options.args]
-    sys.stdout.flush()
-    os.execve(path, argv, env)  # noqa: S606  (the person asked for exactly this program)
-
-
-def _unmanaged(place: Place, options: RunOptions, asked: Asked | None) -> int:
-    if asked is None:
-        raise UsageError("--unmanaged needs the name of a harness")
-    _pass_through(place, options, asked)
+        return without_state(place, options, asked, error)
 
 
 def _refuse_nested(store: Store, place: Place) -> None:
@@ -163,52 +75,16 @@ def _refuse_nested(store: Store, place: Place) -> None:
     )
 
 
-def _without_state(
-    place: Place, options: RunOptions, asked: Asked | None, error: StateError
-) -> int:
-    """Say why there is no run, print the bare command, and offer to start it unmanaged."""
-    if asked is None:
-        raise error
-    env = launching.child_environment(place, asked.entry, options, asked.adapter)
-    path = executables.find(asked.adapter, asked.entry, env, options.executable)
-    bare = " ".join(_quoted([str(path), *asked.entry.args, *options.args]))
-    policy = place.config.on_state_error
-    say(str(error))
-    say(f"the harness itself starts with: {bare}")
-    wanted = policy == "unmanaged" or (
-        policy == "ask" and place.terminal and prompts.confirm("Start it now, without a run?")
-    )
-    if not wanted:
-        return error.exit_code
-    say("started without a run; the next one can adopt this session")
-    _pass_through(place, options, asked)
-
-
-def _quoted(argv: list[str]) -> list[str]:
-    import shlex
-
-    return [shlex.quote(word) for word in argv]
-
-
 # --- the managed run ----------------------------------------------------------------------------
 
 
 def _managed(store: Store, place: Place, options: RunOptions, asked: Asked | None) -> int:
-    ask = prompts.confirm if place.terminal else None
-    with store.transaction():
-        choice = choose_or_create(store, place, name=options.workstream, new=options.new, ask=ask)
-        if options.objective is not None:
-            from ledger import host
-
-            workstreams.set_objective(
-                store, choice.workstream, options.objective, by=host.user_name()
-            )
-            choice = replace(choice, workstream=workstreams.get(store, choice.workstream.id))
+    choice = _choose(store, place, options)
     if asked is None:
-        asked = _ask(place, _last_harness(store, place, options, choice), options.args)
+        asked = ask_for(place, last_harness(store, place, options, choice), options.args)
         if asked.invocation.form is Form.UTILITY:
-            _pass_through(place, options, asked)
-    job = _job(store, place, options, choice, asked)
+            pass_through(place, options, asked)
+    job = make_job(store, place, options, choice, asked)
     held = _acquire(job)
     try:
         heartbeat = Heartbeat(store, held)  # opens its connection before the fork
@@ -219,7 +95,39 @@ def _managed(store: Store, place: Place, options: RunOptions, asked: Asked | Non
     return _watch(job, held, started, heartbeat)
 
 
-def _job(
+class _Question(Exception):  # noqa: N818
+    """Something only the person can answer came up inside a transaction."""
+
+
+def _choose(store: Store, place: Place, options: RunOptions) -> Choice:
+    """Find or create the workstream; no transaction is open while the person thinks."""
+    answers: dict[str, bool] = {}
+
+    def ask(question: str) -> bool:
+        if question not in answers:
+            raise _Question(question)
+        return answers[question]
+
+    while True:
+        try:
+            with store.transaction():
+                choice = choose_or_create(
+                    store,
+                    place,
+                    name=options.workstream,
+                    new=options.new,
+                    ask=ask if place.terminal else None,
+                )
+                if options.objective is None:
+                    return choice
+                who = host.user_name()
+                workstreams.set_objective(store, choice.workstream, options.objective, by=who)
+                return replace(choice, workstream=workstreams.get(store, choice.workstream.id))
+        except _Question as question:
+            answers[str(question)] = prompts.confirm(str(question))
+
+
+def make_job(
     store: Store,
     place: Place,
     options: RunOptions,
@@ -227,6 +135,7 @@ def _job(
     asked: Asked,
     cache: Path | None = None,
 ) -> Job:
+    """Return what is known before a launch is built. Raises NotFoundError and its kin."""
     env = launching.child_environment(place, asked.entry, options, asked.adapter)
     path = executables.find(asked.adapter, asked.entry, env, options.executable)
     cache = cache or store.home / "programs.json"
@@ -301,9 +210,9 @@ def _start(job: Job, held: leases.Lease) -> Started:
         choice=replace(job.choice, workstream=workstreams.get(store, job.choice.workstream.id)),
         options=_maybe_adopt(job),
     )
-    target = planning.decide(_request(job, held), one_shot=job.one_shot)
+    target = planning.decide(planning_request(job, held), one_shot=job.one_shot)
     _warn_of_neighbours(job)
-    row = _record(job, held, target)
+    row = record(job, held, target)
     return _launch(job, held, target, row, began)
 
 
@@ -317,7 +226,8 @@ def _warn_of_neighbours(job: Job) -> None:
         say(f"workstream {live.name} is running in this work tree too: {live.description}")
 
 
-def _request(job: Job, held: leases.Lease | None) -> planning.Request:
+def planning_request(job: Job, held: leases.Lease | None) -> planning.Request:
+    """Return what the target is decided from; without a lease nothing is known of an old child."""
     verdict = None if held is None else held.verdict
     return planning.Request(
         store=job.store,
@@ -395,7 +305,8 @@ def _spawn(job: Job, held: leases.Lease, row: RunRow, ready: launching.Ready) ->
     return child.spawn(ready.launch.argv, ready.environment, job.place.cwd, on_spawned=on_spawned)
 
 
-def _record(job: Job, held: leases.Lease, target: Target) -> RunRow:
+def record(job: Job, held: leases.Lease, target: Target) -> RunRow:
+    """Store the planned run. Raises LeaseLostError."""
     holder = holder_here(job.store, run=held.run, env=job.place.env, harness=job.entry.name)
     return runs.create(
         job.store,
@@ -429,10 +340,13 @@ def _watch(job: Job, held: leases.Lease, started: Started, heartbeat: Heartbeat)
         again = _refused(job, started, status)
         if again is not None:
             heartbeat.stop()  # no thread may hold a lock while the second child is forked
-            heartbeat = Heartbeat(job.store, held)
-            started = _second_try(job, held, started, again)
-            heartbeat.start()
-            status = started.process.wait(on_resume=heartbeat.poke, log=log)
+            try:
+                heartbeat = Heartbeat(job.store, held)
+                started = _second_try(job, held, started, again)
+                heartbeat.start()
+                status = started.process.wait(on_resume=heartbeat.poke, log=log)
+            except WorkstreamError as error:
+                say(f"no second start: {error}")  # the first one's status stays the answer
         finished = ending.finish(job, held, started.run, status)
     finally:
         heartbeat.stop()
@@ -449,11 +363,13 @@ def _refused(job: Job, started: Started, status: child.ExitStatus) -> str | None
         return None
     if (time.monotonic() - started.spawned) * 1000 > FAST_FAILURE_MS:
         return None
-    events = folder.events(folder.path_of(job.store.home, started.run.id))
-    if any(event.event == "SessionStart" for event in events):
-        return None
-    source = job.importer.locate(job.store_home, started.target.resume)
-    if source.signature != sessions.signature(job.store, session):
+    try:
+        events = folder.events(folder.path_of(job.store.home, started.run.id))
+        source = job.importer.locate(job.store_home, started.target.resume)
+        known = sessions.signature(job.store, session)
+    except WorkstreamError:
+        return None  # nothing is known, so nothing is tried again
+    if any(event.event == "SessionStart" for event in events) or source.signature != known:
         return None
     return f"{job.adapter.title} refused to resume {started.target.resume}"
 
@@ -466,43 +382,3 @@ def _second_try(job: Job, held: leases.Lease, started: Started, why: str) -> Sta
         runs.advance(job.store, started.run, Step.PLANNED, mode="create", native_id=None)
     target = Target(mode="create", notices=(why,))
     return _launch(job, held, target, runs.get(job.store, started.run.id), started.began)
-
-
-# --- dry run ------------------------------------------------------------------------------------
-
-
-class _Undo(Exception):  # noqa: N818
-    """Leaves a transaction so that it is rolled back."""
-
-
-def _dry_run(place: Place, options: RunOptions, asked: Asked | None) -> int:
-    """Print the plan and change nothing: all of it happens in a transaction that is undone.
-
-    Without a ledger it happens in a scratch directory. The plan's files are written to a scratch
-    directory too.
-    """
-    with tempfile.TemporaryDirectory(prefix="workstream-dry-run-") as scratch:
-        exists = (place.home / DATABASE).exists()
-        with open_store(place.home if exists else Path(scratch) / "home") as store:
-            try:
-                with store.transaction():
-                    _plan(store, place, options, asked, Path(scratch))
-                    raise _Undo  # noqa: TRY301  (the rollback is the point)
-            except _Undo:
-                return 0
-
-
-def _plan(
-    store: Store, place: Place, options: RunOptions, asked: Asked | None, scratch: Path
-) -> None:
-    choice = choose_or_create(store, place, name=options.workstream, new=options.new, ask=None)
-    if asked is None:
-        asked = _ask(place, _last_harness(store, place, options, choice), options.args)
-    job = _job(store, place, options, choice, asked, cache=scratch / "programs.json")
-    holder = holder_here(store, run=ids.random_id("run_"), env=place.env, harness=asked.entry.name)
-    held = leases.take_over(store, choice.workstream.id, holder)  # undone with everything else
-    catch_up(store, choice.workstream, say_losses=False)
-    target = planning.decide(_request(job, None), one_shot=job.one_shot)
-    row = _record(job, held, target)
-    (scratch / folder.RUNS).mkdir()
-    report.plan(job, target, row, folder.create(scratch, row.id))
