@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from launcher.harnesses import claude_args, claude_settings, claude_store, parents, programs
 from launcher.harnesses.argv import Item
@@ -27,6 +27,9 @@ from launcher.harnesses.base import (
     Select,
 )
 from launcher.harnesses.claude_args import Call
+
+if TYPE_CHECKING:
+    from launcher.diagnosis.finding import Finding
 
 HOOK_CAPACITY: Final = 9_900
 """Bytes; claude takes 10,000 UTF-16 units of a hook, and no text has more units than bytes."""
@@ -106,6 +109,12 @@ class Claude:
             "proof of delivery": "found again in the transcript",
             "several sessions in one run": "followed",
         }
+
+    def diagnose(self, home: Path, cwd: Path, env: Mapping[str, str]) -> Sequence[Finding]:
+        """Tell how long claude keeps sessions."""
+        from launcher.harnesses import claude_diagnosis  # only `doctor` asks
+
+        return claude_diagnosis.diagnose(home, cwd, env, self._managed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

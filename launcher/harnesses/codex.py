@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from launcher.harnesses import (
     codex_args,
@@ -34,6 +34,9 @@ from launcher.harnesses.base import (
     Select,
 )
 from launcher.harnesses.codex_args import Call
+
+if TYPE_CHECKING:
+    from launcher.diagnosis.finding import Finding
 
 HOOK_CAPACITY: Final = 60_000
 """Bytes; well below `additionalContextLimit`, compared whole up to 60,508."""
@@ -123,6 +126,13 @@ class Codex:
             "proof of delivery": "found again in the rollout" if hooks else "none",
             "several sessions in one run": "followed" if hooks else "not followed",
         }
+
+    def diagnose(self, home: Path, cwd: Path, env: Mapping[str, str]) -> Sequence[Finding]:
+        """Tell whether codex's background server runs."""
+        from launcher.harnesses import codex_diagnosis  # only `doctor` asks
+
+        del cwd, env
+        return codex_diagnosis.diagnose(home)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
