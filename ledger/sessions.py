@@ -94,6 +94,12 @@ def by_native(
     return None if row is None else session_row(row)
 
 
+def by_native_id(store: Store, native_id: str) -> list[SessionRow]:
+    """Return every linked session of that native id, of whichever harness and store home."""
+    rows = store.all(_SELECT + " WHERE session.native_id = ? ORDER BY session.id", native_id)
+    return [session_row(row) for row in rows]
+
+
 def of_workstream(store: Store, workstream: Workstream | int) -> list[SessionRow]:
     """Return the sessions of a workstream in the order in which they were linked."""
     rows = store.all(
