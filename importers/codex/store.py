@@ -40,7 +40,7 @@ def home(env: Mapping[str, str]) -> Path:
 class Rollout:
     """One file of a thread, as its name tells."""
 
-    order: tuple[int, str]
+    order: tuple[int, str, str]
     """Ascending within a thread in the order in which its segments were started."""
     thread: str
     segment: str
@@ -97,7 +97,7 @@ def _add(listing: Listing, entry: os.DirEntry[str], *, archived: bool) -> None:
     segment = match["segment"] or match["thread"]
     listing.rollouts.append(
         Rollout(
-            (_created(segment), match["time"]),
+            (_created(segment), match["time"], segment),
             match["thread"],
             segment,
             archived,

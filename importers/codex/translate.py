@@ -244,6 +244,8 @@ class Translator:
         statuses = [object_of(part).get("http_status_code") for part in object_of(info).values()]
         if 429 in statuses or any("usage_limit" in n or "rate_limit" in n for n in names):
             message = text_of(payload.get("message"))
+            if self._last_count is not None and self._last_count[0].rate_limits is not None:
+                self._learn_reset(self._last_count[0].rate_limits, self._at)
             self.items.append(Limit(at=self._at, message=message, resets_at=self.context.resets_at))
 
     def _token_count(self, raw: msgspec.Raw) -> None:

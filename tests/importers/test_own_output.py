@@ -5,7 +5,7 @@ import pytest
 from importers.own_output import holds_briefing, receipts, runs_us, without_briefings
 
 ID = "dlv_abcdefgh23_0001"
-FENCE = f"===== BEGIN WORKSTREAM BRIEFING {ID} =====\n| one\n| two\n===== END WORKSTREAM BRIEFING {ID} ====="
+FENCE = f"===== BEGIN WORKSTREAM {ID} =====\n| one\n| two\n===== END WORKSTREAM {ID} ====="
 
 
 @pytest.mark.parametrize(

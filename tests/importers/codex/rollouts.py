@@ -1,4 +1,4 @@
-"""Small rollouts, written the way Codex writes them, and a ledger in miniature to read them into."""
+"""Small rollouts, written the way Codex writes them, and a miniature ledger to read them into."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def meta(thread: str = THREAD, **payload: Any) -> Record:
     }
 
 
-def event(kind: str, **payload: Any) -> Record:
+def event(kind: str, /, **payload: Any) -> Record:
     return {"type": "event_msg", "payload": {"type": kind, **payload}}
 
 
-def item(kind: str, turn: str | None = None, **fields: Any) -> Record:
+def item(kind: str, turn: str | None = None, /, **fields: Any) -> Record:
     return event("item_completed", turn_id=turn, item={"type": kind, **fields})
 
 
@@ -83,7 +83,7 @@ def command(call: str, text: str, output: str = "", code: int | None = 0, **more
     )
 
 
-def response(kind: str, **payload: Any) -> Record:
+def response(kind: str, /, **payload: Any) -> Record:
     return {"type": "response_item", "payload": {"type": kind, **payload}}
 
 

@@ -89,7 +89,7 @@ class Writer:
             file.write(content)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, max_size=12), size=st.integers(1, 5))
 def test_any_history_of_a_file_leads_to_the_clean_reading(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any]], size: int
