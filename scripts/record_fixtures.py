@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 KEPT_HOME: Final = "/home/user"
 _LONG: Final = 120
 """Texts of a vendor are longer than this; ours, in the scripts below, are shorter."""
+_KEPT: Final = ("say: ", "usage limit")
+"""Long texts with one of these are what a recording is about."""
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _VENDOR_RECORDS: Final = {"api-request-shape": "shape"}
 _PRINT: Final = ("-p", "--dangerously-skip-permissions")
@@ -60,7 +62,7 @@ def end(terminal: Terminal) -> None:
 
 def run_claude(home: Home, *arguments: str, **env: str) -> None:
     """Run one `-p` call; its exit status is part of what is recorded, so it may be any."""
-    command = [harness_program("claude"), *_PRINT, *arguments]
+    command = [str(harness_program("claude")), *_PRINT, *arguments]
     environment = {name: value for name, value in (home.env | env).items() if value}
     subprocess.run(
         command, env=environment, cwd=home.work, stdin=subprocess.DEVNULL, timeout=120, check=False
@@ -69,7 +71,7 @@ def run_claude(home: Home, *arguments: str, **env: str) -> None:
 
 def run_codex(home: Home, *arguments: str) -> None:
     """Run one `exec` call."""
-    command = [harness_program("codex"), "exec", "-s", "danger-full-access"]
+    command = [str(harness_program("codex")), "exec", "-s", "danger-full-access"]
     subprocess.run(
         [*command, *arguments],
         env=home.env,
@@ -107,7 +109,7 @@ def claude_print_hooks(home: Home, api: ScriptedServer) -> None:
     session, plugin = str(uuid.uuid4()), hook_plugin(home)
     set_context(home, "first context d-0001")
     first = (
-        "think: look first ;; say: going ;; run: echo $((40+2)); exit 3 ;; write: a.txt => one\\n2\\n"
+        "think: look first ;; say: going ;; run: echo $((40+2)); exit 3 ;; write: a.txt => 1\\n2\\n"
         " ;; edit: a.txt => 2 => two ;; parallel: echo left => false ;; say: first part done"
     )
     run_claude(home, "--plugin-dir", plugin, "--session-id", session, first)
@@ -130,7 +132,7 @@ def claude_terminal(home: Home, api: ScriptedServer) -> None:
         terminal.submit("hold: busy ;; run: echo late ;; say: busy no more")
         api.wait_held("busy")
         terminal.submit("a queued message")
-        terminal.wait_quiet(1)
+        terminal.wait_text("Queued")
         api.release("busy")
         terminal.wait_text("busy no more")
         terminal.wait_quiet(1)
@@ -165,7 +167,7 @@ def claude_usage_limit(home: Home, api: ScriptedServer) -> None:
 
 def codex_rewound_first(home: Home, api: ScriptedServer) -> None:
     """Terminal: two prompts, rewound to the first, which is replaced by another."""
-    argv = [harness_program("codex"), "--no-daemon"]
+    argv = [str(harness_program("codex")), "--no-daemon"]
     with Terminal(argv, env=home.env, cwd=home.work) as terminal:
         terminal.wait_quiet()
         for text in ("say: one", "say: two"):
@@ -176,7 +178,7 @@ def codex_rewound_first(home: Home, api: ScriptedServer) -> None:
 
 
 def codex_usage_limit(home: Home, api: ScriptedServer) -> None:
-    """An `exec` turn near the limit and one that meets it."""
+    """Run an `exec` turn near the limit and one that meets it."""
     del api
     run_codex(home, "--skip-git-repo-check", "limits: 85 3600 ;; say: almost there")
     run_codex(home, "--skip-git-repo-check", "fail: usage-limit 7200")
@@ -185,7 +187,8 @@ def codex_usage_limit(home: Home, api: ScriptedServer) -> None:
 def _press(terminal: Terminal, *keys: str) -> None:
     for key in keys:
         terminal.press(key)
-        terminal.wait_quiet(0.1 if key == "backspace" else 0.8)
+        # Two presses of Escape mean something else when they are far apart.
+        terminal.wait_quiet({"backspace": 0.1, "escape": 0.3}.get(key, 0.8))
 
 
 RECORDINGS: Final[dict[str, Callable[[Home, ScriptedServer], None]]] = {
@@ -205,14 +208,11 @@ def record(name: str, target: Path) -> None:
     """Make one recording and put its session files into `target/<name>`."""
     root = _short_root()
     try:
-        if name.startswith("codex/"):
-            api: ScriptedServer = ResponsesApi()
-            keep, make = _kept_codex, codex_home
-        else:
-            api = MessagesApi()
-            keep, make = _kept_claude, claude_home
+        codex = name.startswith("codex/")
+        keep = _kept_codex if codex else _kept_claude
+        api: ScriptedServer = ResponsesApi() if codex else MessagesApi()
         with api:
-            home = make(root, api.port)
+            home = codex_home(root, api.port) if codex else claude_home(root, api.port)
             RECORDINGS[name](home, api)
         folder = target / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -226,7 +226,7 @@ def record(name: str, target: Path) -> None:
 
 
 def _short_root() -> Path:
-    parent = Path("/tmp")  # noqa: S108 - only here is a path as short as /home/user possible
+    parent = Path("/tmp")  # only here is a path as short as /home/user possible
     root = parent / secrets.token_hex(8)[: len(KEPT_HOME) - len(str(parent)) - 1]
     root.mkdir(mode=0o700)
     return root
@@ -246,13 +246,14 @@ def _kept_codex(raw: bytes, root: str) -> bytes:
 
     def filler(found: re.Match[bytes]) -> bytes:
         text = found[0]
-        return text if len(text) < _LONG else b'"' + b"x" * (len(text) - 2) + b'"'
+        keep = len(text) < _LONG or any(kept.encode() in text for kept in _KEPT)
+        return text if keep else b'"' + b"x" * (len(text) - 2) + b'"'
 
     return _STRING.sub(filler, _moved(raw, root))
 
 
 def _kept_claude(raw: bytes, root: str) -> bytes:
-    lines = []
+    lines: list[bytes] = []
     for line in _moved(raw, root).split(b"\n"):
         if not line:
             lines.append(line)
@@ -274,9 +275,8 @@ def _scrubbed(value: Any) -> Any:  # noqa: ANN401 - any JSON
         }
     if isinstance(value, list):
         return [_scrubbed(inner) for inner in value]
-    if isinstance(value, str) and len(value) > _LONG and "say: " not in value:
-        return "(scrubbed)"
-    return value
+    long = isinstance(value, str) and len(value) > _LONG
+    return "(scrubbed)" if long and not any(kept in value for kept in _KEPT) else value
 
 
 def main() -> int:

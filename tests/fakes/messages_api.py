@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _INJECTED: Final = re.compile(
-    r"\s*(<[a-z-]+>|\[Request interrupted|Caveat: |Continue from where you left off)"
+    r"\s*(<[a-z-]+>|\[Request interrupted|Caveat: |Continue from where you left off"
+    r"|The user sent a new message while you were working)"
 )
 """Texts of role `user` that Claude Code wrote, not the person."""
 _SUMMARISING: Final = re.compile(r"create a detailed summary of (the|this|our) conversation", re.I)
@@ -88,7 +89,7 @@ class MessagesApi(ScriptedServer):
             if answer is None:
                 answer = _Answer(reply, request, script.usage, headers)
             if step.verb in (Verb.HOLD, Verb.PAUSE):
-                answer.words("working on it ", whole=False)
+                answer.words("working on it\n\n", whole=False)
                 self.waiting(step, reply)
             elif step.verb is Verb.DROP:
                 if self.due(step, request):

@@ -137,7 +137,7 @@ class _Stream:
     def begin_words(self) -> None:
         """Show the beginning of a message, so that the client is seen to be working."""
         if self._open is None:
-            self.words("working on it ")
+            self.words("working on it\n\n")
 
     def words(self, text: str) -> None:
         """Stream a part of a message that is not complete."""

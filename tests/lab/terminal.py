@@ -72,7 +72,7 @@ class Terminal:
         self.pid: int = self._child.pid
         self.raw = b""
         """Everything that the program has written."""
-        self._last_output = time.monotonic()
+        self._last_activity = time.monotonic()
         self._mark = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -87,6 +87,7 @@ class Terminal:
     def send(self, raw: bytes) -> None:
         """Send bytes as they are; later waits look at what is written from now on."""
         self._mark = len(self.raw)
+        self._last_activity = time.monotonic()
         self._child.send(raw)
 
     def paste(self, text: str) -> None:
@@ -120,9 +121,9 @@ class Terminal:
         self._wait(lambda: wanted in self.text, timeout, f"{text!r} was not shown")
 
     def wait_quiet(self, seconds: float = 0.5, timeout: float = 20) -> None:
-        """Wait until the program has written something and then nothing for `seconds`."""
+        """Wait until nothing was typed or written for `seconds`, and something was before."""
         self._wait(
-            lambda: bool(self.raw) and time.monotonic() - self._last_output > seconds,
+            lambda: bool(self.raw) and time.monotonic() - self._last_activity > seconds,
             timeout,
             "the program did not come to rest",
         )
@@ -161,7 +162,7 @@ class Terminal:
                 return
             unanswered = self.raw[-_LONGEST_QUESTION:] if self.raw else b""
             self.raw += data
-            self._last_output = time.monotonic()
+            self._last_activity = time.monotonic()
             self._answer(unanswered, data)
 
     def _answer(self, before: bytes, data: bytes) -> None:
