@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from launcher import hook
+from launcher.harnesses import registry
 from launcher.harnesses.base import Adapter, Channel, Launch, LaunchRequest, Program
 from ledger import ids
 
@@ -42,12 +43,11 @@ def request(
     store = home or root / "store"
     work = cwd or root / "work"
     work.mkdir(parents=True, exist_ok=True)
-    variable = {"codex": "CODEX_HOME", "claude": "CLAUDE_CONFIG_DIR"}[adapter.name]
     return LaunchRequest(
         invocation=adapter.classify(args),
         program=program or Program(path=Path("/opt/agent"), version="9.9.9", features=features),
         entry_args=tuple(entry_args),
-        env=env if env is not None else {"HOME": str(root), variable: str(store)},
+        env=env if env is not None else {"HOME": str(root), adapter.home_variable: str(store)},
         cwd=work,
         home=store,
         run_dir=run_dir,
@@ -102,9 +102,10 @@ def prepare(adapter: Adapter, wanted: LaunchRequest, text: str) -> tuple[Channel
 
 
 def environment(wanted: LaunchRequest, launch: Launch) -> dict[str, str]:
-    """Return the child's environment."""
+    """Return the child's environment, as the launcher makes it."""
     joined = {**wanted.env, **launch.env_set}
-    return {name: value for name, value in joined.items() if name not in launch.env_remove}
+    removed = {*launch.env_remove, *registry.parent_variables()}
+    return {name: value for name, value in joined.items() if name not in removed}
 
 
 def carry_out(adapter: Adapter, wanted: LaunchRequest, text: str, *, limit: float = 60) -> Done:

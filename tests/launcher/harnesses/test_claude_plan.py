@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from launcher.harnesses import claude_args, claude_settings, claude_store
-from launcher.harnesses.claude import HOOK_CAPACITY, PARENT_VARIABLES, Claude
-from tests.launcher.harnesses.support import request
+from launcher.harnesses.claude import HOOK_CAPACITY, Claude
+from tests.launcher.harnesses.support import environment, request
 
 ID = "6c422773-b7eb-4f88-bfcb-6b7a818a4d47"
 NEW = "0f0f0f0f-b7eb-4f88-bfcb-6b7a818a4d47"
@@ -107,9 +107,11 @@ def test_the_plugin_has_both_hooks_and_a_constant_name(claude: Claude, tmp_path:
 
 
 def test_the_environment_forgets_an_outer_claude(claude: Claude, tmp_path: Path) -> None:
-    _, launch = planned(claude, [], tmp_path)
-    assert set(PARENT_VARIABLES) <= set(launch.env_remove)
-    assert launch.env_set == {"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
+    wanted = request(claude, [], root=tmp_path, env={"CLAUDE_CODE_CHILD_SESSION": "1", "A": "b"})
+    launch = claude.plan(wanted, claude.channel(wanted))
+    assert launch.env_set["CLAUDE_CODE_DISABLE_AGENT_VIEW"] == "1"
+    assert "CLAUDE_CODE_CHILD_SESSION" not in environment(wanted, launch)
+    assert environment(wanted, launch)["A"] == "b"
 
 
 def test_another_store_home_is_passed_on(claude: Claude, tmp_path: Path) -> None:

@@ -189,11 +189,12 @@ def test_a_terminal_session_is_followed_and_seen_as_live(lab: Lab) -> None:
     env = environment(wanted, launch)
     with Terminal(launch.argv, env=env, cwd=wanted.cwd) as terminal:
         terminal.wait_quiet()
-        terminal.submit("say: one and done")
-        lab.api.wait_turns(1)
-        terminal.wait_text("one and done")
+        terminal.submit("say: one ;; hold: here ;; say: the turn is over")
+        lab.api.wait_held("here")
         found = lab.claude.preflight(lab.home.store, native_id, None, lab.home.work)
         assert (found.readiness, found.pid) == (Readiness.BUSY, terminal.pid)
+        lab.api.release("here")
+        terminal.wait_text("the turn is over")
         terminal.wait_quiet()
         terminal.submit("/exit")
         assert terminal.wait_exit() == 0
