@@ -14,6 +14,7 @@ from typing import Final
 from importers import jsonl
 from importers.base import Batch, Item, LeftOut, Limits, Loss, NodeIndex, Source, StoreUnreadable
 from importers.claude import agents
+from importers.claude.collected import Record
 from importers.claude.records import (
     EMPTY,
     ENVELOPE,
@@ -24,7 +25,7 @@ from importers.claude.records import (
     decode_or,
     milliseconds,
 )
-from importers.claude.speech import Record, Speech
+from importers.claude.speech import Speech
 from importers.claude.state import RECENT_MESSAGES, VERSION, AgentState, State, load
 from importers.claude.tree import Tree, Twig
 
@@ -95,6 +96,7 @@ class Reading:
         self._side = path.with_suffix("")
         self._state = state
         self._limits = limits
+        self._nodes = nodes
         self._tree = Tree(nodes, state.tree)
         self._messages = {uuid: spoken.id for spoken in state.messages for uuid in spoken.uuids}
 
@@ -128,7 +130,7 @@ class Reading:
             self._tree.give_up()
         items = self._missing_parents()
         if closed:
-            items += Speech(self._state, self._side).close()
+            items += Speech(self._state, self._side).close(self._nodes)
         yield self._batch(items, 0)
 
     def _batch(self, items: list[Item], read_bytes: int) -> Batch:

@@ -35,7 +35,6 @@ class Call(msgspec.Struct, array_like=True):
     own: bool
     """It runs our own program."""
     cwd: str | None = None
-    active: bool = True
 
 
 class Spoken(msgspec.Struct, array_like=True):

@@ -103,8 +103,8 @@ def test_injected_blocks_beside_the_persons_words_are_dropped(tmp_path: Path) ->
     [
         (
             (
-                "<command-name>/compact</command-name>\n  <command-message>compact</command-message>\n"
-                "  <command-args>keep it</command-args>"
+                "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n"
+                "<command-args>keep it</command-args>"
             ),
             "/compact keep it",
         ),
@@ -273,16 +273,13 @@ def test_what_the_person_says_when_refusing_is_their_message(tmp_path: Path) -> 
                 "answers": {"Which?": "The red one", "How?": "Fast"},
                 "annotations": {"How?": {"notes": "but safe"}},
             },
-            "Your questions have been answered: x. You can now continue with these answers in mind.",
+            "Your questions have been answered: x. You can now continue with these answers.",
             "Which? The red one\nHow? Fast (but safe)",
         ),
         ({"answers": {}, "response": "neither"}, "The user responded: neither", "neither"),
         (
             None,
-            (
-                'User has answered your questions: "Which?"="Red". You can now continue with the user\'s'
-                " answers in mind."
-            ),
+            'User has answered your questions: "Which?"="Red". You can now continue with them',
             '"Which?"="Red"',
         ),
         ({"answers": {}}, "The user did not answer the questions.", None),
@@ -532,15 +529,12 @@ def test_a_sidechain_in_the_sessions_own_file_gives_facts_and_no_words(tmp_path:
     t = Transcript(version="1.0.80")
     t.user("go")
     main = t.last
-    for record in (
-        lambda: t.user("subagent, look", isSidechain=True, parent=None),
-        lambda: t.call("s1", "Bash", {"command": "make test"}, isSidechain=True),
-        lambda: t.result("s1", "Exit code 2\nbad", "Error: x", error=True, isSidechain=True),
-        lambda: t.call("s2", "Edit", {"file_path": "a.py"}, isSidechain=True),
-        lambda: t.result("s2", "fine", {}, isSidechain=True),
-        lambda: t.assistant("report", isSidechain=True),
-    ):
-        record()
+    t.user("subagent, look", isSidechain=True, parent=None)
+    t.call("s1", "Bash", {"command": "make test"}, isSidechain=True)
+    t.result("s1", "Exit code 2\nbad", "Error: x", error=True, isSidechain=True)
+    t.call("s2", "Edit", {"file_path": "a.py"}, isSidechain=True)
+    t.result("s2", "fine", {}, isSidechain=True)
+    t.assistant("report", isSidechain=True)
     t.assistant("done", parent=main)
     got = read(t.write(tmp_path), closed=True)
     assert got.texts() == ["go", "done"]

@@ -253,3 +253,18 @@ def test_small_batches_give_the_same_as_one(tmp_path: Path) -> None:
     for batch in whole.batches + small.batches:
         places = [(e.depth, e.record, e.block) for e in batch.items if isinstance(e, Event)]
         assert places == sorted(places)
+
+
+def test_an_open_call_on_a_rewound_branch_ends_there(tmp_path: Path) -> None:
+    t = Transcript()
+    t.user("one")
+    stay = t.assistant("ok one")
+    t.user("two")
+    t.call("c1", "Bash", {"command": "sleep"})
+    got = _grow(t, tmp_path)
+    t.user("rewound", parent=stay)
+    new = Got(got.nodes, got.state)
+    new.read(t.write(tmp_path), closed=True)
+    assert [(e.call_id, e.status, e.active) for e in new.of(Event) if e.call_id] == [
+        ("c1", "interrupted", False)
+    ]
