@@ -76,29 +76,22 @@ def main(arguments: list[str], folder: str) -> None:
 def choose(briefings: object, payload: Json) -> Json | None:
     """Return the briefing entry for the session that starts, None when there is none for it.
 
-    A subagent gets none. A session that is not linked gets the one for a new session, whatever
-    its source says: a fork made inside claude is reported as a resume.
+    A subagent gets none, and neither does a linked session for which there is nothing new: its
+    entry is null. A session that is not linked gets the one for a new session, whatever its
+    source says: a fork made inside claude 2.1.197 is reported as a resume.
     """
     if not isinstance(briefings, dict) or payload.get("agent_id"):
         return None
     session, source = payload.get("session_id"), payload.get("source")
     if source == "clear":
-        return _entry(briefings.get("clear"), session)
-    if source == "compact":
-        return _entry(briefings.get("compact"), session)
-    return _entry(briefings, session)
+        return _entry(briefings.get("clear"))
+    names = ("compact", "compact_new") if source == "compact" else ("sessions", "new")
+    own, other = (briefings.get(name) for name in names)
+    return _entry(own[session]) if isinstance(own, dict) and session in own else _entry(other)
 
 
-def _entry(node: object, session: object) -> Json | None:
-    """Return `node` when it is an entry itself, else the session's own, else the new one's."""
-    if not isinstance(node, dict):
-        return None
-    if "file" in node:
-        return node
-    sessions = node.get("sessions")
-    own = sessions.get(session) if isinstance(sessions, dict) else None
-    chosen = node.get("new") if own is None else own
-    return chosen if isinstance(chosen, dict) else None
+def _entry(node: object) -> Json | None:
+    return node if isinstance(node, dict) and "file" in node else None
 
 
 def stamped(folder: str, name: str, nonce: str) -> tuple[str, str]:

@@ -162,7 +162,8 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         composed = stored(purpose, None)
         key = "clear" if purpose == "clear" else "compact_new"
         plan[key] = None if composed is None else _entry(rows[-1])
-    hook["briefings"] = plan
+    if channel.name == "hook":  # another channel delivers at the start, and nothing may do so twice
+        hook["briefings"] = plan
     _install_hook(run_dir, hook, source)
     first = fresh if target.session is None else by_session.get(target.session.native_id)
     return Briefed(rows=tuple(rows), first=first, omitted_reason=None if first else "nothing new")

@@ -49,6 +49,8 @@ class Request:
     invocation: Invocation
     options: RunOptions
     cwd: Path
+    entry_args: tuple[str, ...] = ()
+    """Default arguments of the harness entry."""
     old_child_may_live: bool = False
     """The lease was taken from a run whose harness may still be writing its session."""
 
@@ -93,7 +95,13 @@ def _linked(request: Request, current: SessionRow) -> Target:
             next_step="Mend the store, or start a new session: workstream run --fresh "
             + request.entry,
         )
-    answer = request.adapter.preflight(request.home, current.native_id, source.path, request.cwd)
+    answer = request.adapter.preflight(
+        request.home,
+        current.native_id,
+        source.path,
+        request.cwd,
+        args=(*request.entry_args, *request.invocation.args),
+    )
     if answer.readiness is Readiness.READY:
         return Target(
             mode="resume",

@@ -239,6 +239,7 @@ def planning_request(job: Job, held: leases.Lease | None) -> planning.Request:
         invocation=job.invocation,
         options=job.options,
         cwd=job.place.cwd,
+        entry_args=job.entry.args,
         old_child_may_live=verdict is not None and verdict.child_may_live,
     )
 

@@ -33,7 +33,8 @@ class Run:
                 "sessions": {"s-linked": entry["linked"]},
                 "new": entry["new"],
                 "clear": entry["clear"],
-                "compact": entry["compact"],
+                "compact": {"s-linked": entry["compact"]},
+                "compact_new": entry["new"],
             }
         )
 
@@ -100,7 +101,7 @@ def test_the_placeholder_is_the_ledgers() -> None:
         ("s-other", "clear", "a pointer"),
         ("s-linked", "clear", "a pointer"),
         ("s-linked", "compact", "after compaction"),
-        ("s-other", "compact", "after compaction"),
+        ("s-other", "compact", "for a new one"),
     ],
 )
 def test_the_briefing_is_the_receivers(run: Run, session: str, source: str, expected: str) -> None:
@@ -109,15 +110,13 @@ def test_the_briefing_is_the_receivers(run: Run, session: str, source: str, expe
     assert f"\n{expected} é\n" in text
 
 
-def test_compaction_can_have_one_briefing_per_session(run: Run) -> None:
-    own = {"id": 7, "file": "linked.txt"}
-    run.write({"compact": {"sessions": {"s-linked": own}, "new": {"id": 8, "file": "new.txt"}}})
-    linked = run.context(session_id="s-linked", source="compact")
-    other = run.context(session_id="s-other", source="compact")
-    assert linked is not None
-    assert "for the linked" in linked
-    assert other is not None
-    assert "for a new one" in other
+@pytest.mark.parametrize("source", ["startup", "resume", "compact"])
+def test_a_linked_session_without_news_gets_nothing(run: Run, source: str) -> None:
+    new = {"id": 8, "file": "new.txt"}
+    nothing = {"s-linked": None}
+    run.write({"sessions": nothing, "compact": nothing, "new": new, "compact_new": new})
+    assert run.context(session_id="s-linked", source=source) is None
+    assert run.context(session_id="s-other", source=source) is not None
 
 
 def test_every_printing_gets_an_id_of_its_own(run: Run) -> None:

@@ -79,7 +79,9 @@ def prepare(adapter: Adapter, wanted: LaunchRequest, text: str) -> tuple[Channel
     shutil.copy(hook.__file__, wanted.run_dir / "hook.py")
     entry = {"id": 1, "file": "briefing.txt"}
     by_hook = channel.name == "hook"
-    briefings = {"sessions": {}, "new": entry, "clear": entry, "compact": entry} if by_hook else {}
+    briefings = (
+        {"sessions": {}, "new": entry, "clear": entry, "compact_new": entry} if by_hook else {}
+    )
     settings = {
         "version": 1,
         "run": "run",
