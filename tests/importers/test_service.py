@@ -338,8 +338,11 @@ def test_a_lost_cursor_reads_everything_and_doubles_nothing(
     session = link(store, workstream, home)
     bring(store, importer, session)
     store.db.execute("DELETE FROM cursor")
+    write(home, "s1", {"left": "bookkeeping"}, USER, ANSWER)
     summary = bring(store, importer, session)
     assert (summary.imported, summary.known) == ({}, 2)
+    rows = store.all("SELECT record FROM membership ORDER BY eid")
+    assert [row["record"] for row in rows] == [1, 2]
     assert ingest.cursor(store, session.id) is not None
 
 

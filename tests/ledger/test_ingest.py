@@ -85,6 +85,18 @@ def test_the_same_records_again_change_nothing(store: Store, workstream: Workstr
     assert [tuple(row) for row in after] == [tuple(row) for row in before]
 
 
+def test_of_two_records_with_one_identity_in_a_batch_the_first_stays(
+    store: Store, workstream: Workstream
+) -> None:
+    session = link(store, workstream)
+    same = [event(0, "first", name="one"), event(3, "first", name="one")]
+    applied = apply(store, session, [*same, event(4, "second", name="one")])
+    assert applied.imported == {"user_message": 1, "annotation": 1}
+    assert [what.reason for what in applied.annotations] == ["source_changed"]
+    assert texts(store, workstream)[0] == "first"
+    assert active(store, session.id) == {0: 1, 4: 1}
+
+
 def test_a_fork_shares_the_events_of_its_parent(store: Store, workstream: Workstream) -> None:
     parent, fork = link(store, workstream, "parent"), link(store, workstream, "fork")
     apply(store, parent, [event(0), event(1)])

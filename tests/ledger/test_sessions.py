@@ -8,6 +8,7 @@ from importers.base import SessionFacts
 from ledger import sessions, workstreams
 from ledger.errors import BusyError, UnavailableError
 from ledger.fencing import LeaseLostError
+from ledger.ingest import cursor
 from ledger.model import Origin, SessionState, Workstream
 from ledger.store import Store
 from tests.ledger.making import SetClock, apply, event, hold_lease, link
@@ -71,6 +72,7 @@ def test_an_adopted_session_moves_and_is_imported_again(
     moved = link(store, other, adopt=True, entry="codex-work")
     assert (moved.id, moved.workstream, moved.entry) == (session.id, other.id, "codex-work")
     assert sessions.current(store, workstream, "codex", "/stores/codex", False) is None
+    assert cursor(store, moved.id) is None
     assert apply(store, moved, [event(0), event(1)]).imported == {"user_message": 2}
     assert workstreams.get(store, workstream.id).head_seq == 2
     assert workstreams.get(store, other.id).head_seq == 2
