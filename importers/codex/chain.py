@@ -267,9 +267,7 @@ def find_copy(parent: Path, fork: Path, max_line: int) -> Copy:
         line: int | None
         if trace.words is not None:
             same = matched < len(words) and words[matched][0] == trace.words
-            known = same if trace.turn is None else trace.turn in turns
-            line = words[matched][1] if known and same else turns.get(trace.turn or "")
-            line = line if known else None
+            line = words[matched][1] if same else turns.get(trace.turn or "")
             matched += 1
         elif trace.call is not None:
             line = calls.get(trace.call)

@@ -184,6 +184,14 @@ def test_rewind_of_a_fork_into_its_inherited_part(tmp_path: Path) -> None:
     assert imported(tmp_path, FORK).membership() == ledger.membership()
 
 
+def test_cut_below_the_forks_own_start_reaches_its_ancestor(tmp_path: Path) -> None:
+    parent(tmp_path)
+    fork(tmp_path, user("mine"), below=5)
+    content = encode([meta(FORK, history_base=base(FORK, 2)), user("other")], ordinal=2, start=300)
+    rollout(tmp_path, content, thread=FORK, segment=SEGMENT)
+    assert imported(tmp_path, FORK).conversation() == [("user", "one"), ("user", "other")]
+
+
 def test_fork_of_a_rewound_parent_follows_the_segment_it_names(tmp_path: Path) -> None:
     parent(tmp_path)
     rewind(tmp_path, 3, user("better"))
@@ -384,6 +392,12 @@ def test_subagent_that_a_person_typed_into_is_read_as_itself(tmp_path: Path) -> 
     source = IMPORTER.locate(tmp_path, CHILD)
     assert IMPORTER.describe(source).subagent_of == THREAD
     assert imported(tmp_path, CHILD).conversation() == [("user", "typed into it")]
+
+
+def test_subagents_copied_prefix_is_left_out_when_it_is_read_as_itself(tmp_path: Path) -> None:
+    child(tmp_path, command("c1", "parents own"), user("typed"), own_from=2)
+    ledger = imported(tmp_path, CHILD)
+    assert [text for _, text, _, _ in ledger.present()] == ["typed"]
 
 
 def test_events_come_in_conversation_order(tmp_path: Path) -> None:

@@ -281,6 +281,18 @@ def test_delivery_ids_in_developer_context_are_sightings(tmp_path: Path) -> None
     assert left(ledger)["briefing"] == 1
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        meta(base_instructions={"text": f"ours {DELIVERY}"}),
+        {"type": "turn_context", "payload": {"developer_instructions": f"ours {DELIVERY}"}},
+    ],
+)
+def test_delivery_ids_in_instructions_are_sightings(tmp_path: Path, record: Record) -> None:
+    rollout(tmp_path, encode([record, user("go")], ordinal=0))
+    assert [each.delivery for each in imported(tmp_path).sightings] == [DELIVERY]
+
+
 def test_briefing_given_as_prompt_is_seen_and_not_stored(tmp_path: Path) -> None:
     fence = f"BEGIN WORKSTREAM {DELIVERY}\n| history\nEND WORKSTREAM {DELIVERY}"
     ledger = read(tmp_path, user(f"{fence}\n\nfix the bug"), user(fence), agent(f"I read: {fence}"))
