@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import click
 
+from launcher import exit_codes
 from launcher.output import print_error, print_json_error
 from launcher.version import VERSION
 from ledger.errors import BadDataError, UsageError, WorkstreamError
@@ -110,10 +111,10 @@ def main(args: Sequence[str]) -> int:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("\nworkstream: interrupted\n")
-        return 130
+        return exit_codes.INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
-        return 141
+        return exit_codes.PIPE_CLOSED
     except Exception as error:  # the last place where an error can be told
         if debug:
             raise

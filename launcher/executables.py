@@ -125,9 +125,10 @@ def inspect(adapter: Adapter, path: Path, env: Mapping[str, str], cache: Path) -
 def _cached(cache: Path) -> dict[str, object]:
     try:
         document = json.loads(cache.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        programs = document["programs"] if document["version"] == 1 else {}
+    except (OSError, ValueError, LookupError, TypeError):
         return {}
-    return document["programs"] if document.get("version") == 1 else {}
+    return programs if isinstance(programs, dict) else {}
 
 
 def _remember(cache: Path, programs: Mapping[str, object]) -> None:

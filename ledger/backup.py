@@ -145,6 +145,15 @@ def restore(home: Path, path: Path, *, force: bool = False) -> Restored:
     )
 
 
+def check(path: Path) -> None:
+    """Raise unless the file is a sound ledger that this program can use; changes nothing.
+
+    UnavailableError when it is not there, BadDataError when it is something else or damaged,
+    StateNewerError for a newer schema.
+    """
+    _check_file(path.expanduser().absolute())
+
+
 def kept_copies(home: Path) -> list[Path]:
     """Return the older ledgers that restores and migrations left in the state directory."""
     return sorted([*home.glob(f"{BEFORE_RESTORE}*"), *home.glob("before-schema-*.db")])

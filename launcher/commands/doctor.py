@@ -12,6 +12,7 @@ def command(*, as_json: bool) -> int:
 
     Changes nothing. Exit code 65 when something does not work, else 0.
     """
+    from launcher import exit_codes
     from launcher.diagnosis import doctor
     from launcher.output import emit_json
     from launcher.reading import answer
@@ -22,4 +23,4 @@ def command(*, as_json: bool) -> int:
         emit_json("doctor", diagnosis.document(), diagnosis.errors())
     else:
         answer(show(doctor.rendered(diagnosis)))
-    return 0 if diagnosis.ok else 65
+    return exit_codes.OK if diagnosis.ok else exit_codes.FINDINGS

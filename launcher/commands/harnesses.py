@@ -47,7 +47,8 @@ def _block(view: HarnessView) -> str:
     if view.home is not None:
         gone = "" if view.home.is_dir() else ", not there yet"
         lines.append(f"  sessions    {view.home} ({view.home_from}){gone}")
-    lines += [f"  {name:<11} {what}" for name, what in view.works.items()]
+    wide = max((len(name) for name in view.works), default=0)
+    lines += [f"  {name:<{wide}}  {what}" for name, what in view.works.items()]
     if view.channel_why is not None:
         lines.append(f"  but         {view.channel_why}: {view.channel} is used")
     lines += [f"  problem     {text}" for text in (view.program.problems if view.program else ())]

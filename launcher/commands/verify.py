@@ -13,6 +13,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
 def command(*, workstream: str | None, rebuild_index: bool, as_json: bool) -> int:
     """Derive chain, digests and index again and compare. Exit code 65 when something is wrong."""
+    from launcher import exit_codes
     from launcher.output import emit_json, plural, say
     from launcher.place import here
     from launcher.resolve import choose
@@ -26,7 +27,7 @@ def command(*, workstream: str | None, rebuild_index: bool, as_json: bool) -> in
             say(f"search index made anew: {plural(index.rebuild(store), 'event')}")
         chosen = None if workstream is None else choose(store, place, name=workstream).workstream
         findings = verify(store, chosen)
-    code = 65 if findings else 0
+    code = exit_codes.FINDINGS if findings else exit_codes.OK
     if as_json:
         data = {"ok": not findings, "findings": [dataclasses.asdict(f) for f in findings]}
         errors = [
