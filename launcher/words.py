@@ -21,7 +21,7 @@ from launcher.reading import answer, inside_harness
 from launcher.resolve import Choice, choose
 from ledger import host, notes, runs, workstreams
 from ledger.errors import BadDataError, BusyError, StateError, StateNewerError
-from ledger.model import NoteRow, RunRow
+from ledger.model import NoteRow, RunRow, Workstream
 from ledger.store import Store, open_store
 from ledger.visible import show
 
@@ -84,7 +84,7 @@ def set_objective(workstream: str | None, text: str, *, as_json: bool) -> int:
     except (StateError, BusyError) as error:
         return _receipt({"do": "objective", "text": text}, error)
     if as_json:
-        emit_json("objective", {"workstream": now.name, "objective": now.objective})
+        emit_json("objective", _objective_document(now))
     else:
         say(f"objective of {now.name} set")
     return 0
@@ -96,13 +96,7 @@ def show_objective(workstream: str | None, *, as_json: bool) -> int:
     with open_store(place.home, "ro") as store:
         found = choose(store, place, name=workstream).workstream
     if as_json:
-        data = {
-            "workstream": found.name,
-            "objective": found.objective,
-            "by": found.objective_by,
-            "at": iso(found.objective_at),
-        }
-        emit_json("objective", data)
+        emit_json("objective", _objective_document(found))
     elif found.objective is None:
         say(f"{found.name} has no objective; set one with: workstream objective TEXT")
     else:
@@ -145,6 +139,15 @@ def _receipt(payload: Mapping[str, Any], error: StateError | BusyError) -> int:
     click.echo(receipts.line(run.nonce, payload))
     click.echo("recorded when this run ends")
     return 0
+
+
+def _objective_document(workstream: Workstream) -> dict[str, Any]:
+    return {
+        "workstream": workstream.name,
+        "objective": workstream.objective,
+        "by": workstream.objective_by,
+        "at": iso(workstream.objective_at),
+    }
 
 
 def _note_document(row: NoteRow) -> dict[str, Any]:
