@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -56,6 +57,21 @@ def test_prose_around_the_steps_is_ignored() -> None:
 
 def test_a_shell_command_keeps_its_backslashes() -> None:
     assert parse(r"run: printf 'a\nb'").answers[0][0].text == r"printf 'a\nb'"
+
+
+def test_only_as_many_fields_are_split_as_a_verb_has() -> None:
+    steps = parse('tool: T => {"a": "b => c"}\nrun: echo a => b\twith tab').answers
+    assert steps[0][0].fields == ("T", '{"a": "b => c"}')
+    assert steps[1][0].text == "echo a => b\twith tab"
+
+
+def test_a_script_that_cannot_be_carried_out_is_reported() -> None:
+    def misuse() -> None:
+        with MessagesApi() as server, contextlib.suppress(IncompleteRead):
+            ask(server, "tool: Bash => {no json")
+
+    with pytest.raises(ValueError, match="cannot do"):
+        misuse()
 
 
 def test_the_next_answer_is_read_from_call_ids() -> None:

@@ -48,6 +48,16 @@ TOOL_VERBS: Final = frozenset(
 )
 """Verbs after which the model has to wait for a result: they end an answer."""
 
+_FIELDS: Final = {
+    Verb.WRITE: 2,
+    Verb.TOOL: 2,
+    Verb.FAIL: 2,
+    Verb.DROP: 2,
+    Verb.EDIT: 3,
+    Verb.PARALLEL: 100,
+}
+"""How many fields a line may have; where nothing is said, the whole line is one."""
+
 _ESCAPED: Final = frozenset({Verb.SAY, Verb.THINK, Verb.WRITE, Verb.EDIT})
 _LINE: Final = re.compile(
     r"^\s*(" + "|".join(sorted((re.escape(v) for v in Verb), key=len, reverse=True)) + r"):\s?(.*)$"
@@ -65,8 +75,8 @@ class Step:
 
     @property
     def text(self) -> str:
-        """All fields as one text, for verbs that take a single one."""
-        return " => ".join(self.fields)
+        """The field of a verb that takes a single one."""
+        return self.field(0)
 
     def field(self, index: int, default: str = "") -> str:
         """The field at `index`, or `default` when the line was shorter."""
@@ -161,12 +171,13 @@ def parse(text: str) -> Script:
 
 def _steps(text: str) -> list[Step]:
     steps = []
-    for line in text.replace(" ;; ", "\n").split("\n"):
-        found = _LINE.match(line)
+    for written in text.replace(" ;; ", "\n").split("\n"):
+        found = _LINE.match(written)
         if found is None:
             continue
         verb = Verb(found[1])
-        parts = _FIELD_BREAK.split(found[2].rstrip())
+        line, breaks = found[2].rstrip(), _FIELDS.get(verb, 1) - 1
+        parts = _FIELD_BREAK.split(line, maxsplit=breaks) if breaks else [line]
         if verb in _ESCAPED:
             parts = [_unescape(part) for part in parts]
         steps.append(Step(verb=verb, fields=tuple(parts)))

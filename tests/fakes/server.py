@@ -88,7 +88,7 @@ class Reply:
     def __init__(self, handler: BaseHTTPRequestHandler, stopping: threading.Event) -> None:
         self._handler = handler
         self._stopping = stopping
-        self._streaming = False
+        self.streaming = False
 
     def json(self, status: int, body: Json, headers: Mapping[str, str] | None = None) -> None:
         """Send a whole JSON answer."""
@@ -105,7 +105,7 @@ class Reply:
         for name, value in headers.items():
             self._handler.send_header(name, value)
         self._handler.end_headers()
-        self._streaming = True
+        self.streaming = True
 
     def event(self, event: Json) -> None:
         """Send one event, named by its `type`."""
@@ -150,6 +150,8 @@ class ScriptedServer(ABC):
     def __init__(self, *, scenario: Scenario | None = None, log: Path | None = None) -> None:
         self.scenario = scenario or Scenario()
         self.requests: list[Request] = []
+        self.problems: list[str] = []
+        """Scripts that could not be carried out; leaving the context raises when there are any."""
         self._log = log
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -222,8 +224,11 @@ class ScriptedServer(ABC):
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stop()
+        if self.problems and kind is None:
+            message = f"the scripted model was asked for what it cannot do: {self.problems}"
+            raise ValueError(message)
 
     # -- for the two APIs ------------------------------------------------------------------
 
@@ -296,6 +301,12 @@ class ScriptedServer(ABC):
             self._dispatch(handler, reply)
         except Disconnected:
             handler.close_connection = True
+        except (ValueError, KeyError) as error:
+            # A client would try again and again; 400 ends its turn, and the test is told.
+            self.problems.append(f"{type(error).__name__}: {error}")
+            handler.close_connection = True
+            if not reply.streaming:
+                reply.json(400, {"error": {"message": f"bad script: {error}"}})
 
     def _dispatch(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
         raw = handler.rfile.read(int(handler.headers.get("content-length") or 0))

@@ -98,7 +98,6 @@ class Terminal:
         """Paste a prompt, see it in the input line, and press Enter."""
         self.paste(text)
         self.wait_text(text[-12:], timeout)
-        self.wait_quiet(0.15, timeout)
         self.press("enter")
 
     def resize(self, rows: int, columns: int) -> None:
