@@ -15,6 +15,7 @@ import argparse
 import fcntl
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -193,7 +194,7 @@ def _write_marker(wanted: Wanted, built: Path) -> None:
             f"({sys.platform}); looked for {', '.join(NATIVE[wanted.name])}"
         )
         raise InstallError(message)
-    native = found[0]
+    native = next((path for path in found if _is_for_this_system(path)), found[0])
     native.chmod(native.stat().st_mode | 0o111)
     marker = {
         "name": wanted.name,
@@ -202,6 +203,12 @@ def _write_marker(wanted: Wanted, built: Path) -> None:
         "size": native.stat().st_size,
     }
     (built / _MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
+
+
+def _is_for_this_system(path: Path) -> bool:
+    """Return whether a path names our processor and system: old packages brought all of them."""
+    processor = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
+    return any(processor in part and sys.platform in part for part in path.parts)
 
 
 def _say(text: str) -> None:
