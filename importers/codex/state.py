@@ -47,6 +47,9 @@ class Context(msgspec.Struct):
     pending: dict[str, Pending] = {}
     done: list[str] = []
     """Call ids that were finished lately, so that a second source for one is dropped."""
+    cut: dict[str, str] = {}
+    """Call id -> tool of calls that were yielded as interrupted because the session seemed closed:
+    when it goes on after all, the real result is still to be yielded."""
     styles: dict[str, str] = {}
     """Per role: whether messages come as items or as older events; then the others are doubles."""
     items: bool = False

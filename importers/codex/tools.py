@@ -258,6 +258,7 @@ def from_pair(name: str, arguments: str, call_id: str, outcome: Outcome) -> Tool
         command = command_text(fields.get("cmd") or fields.get("command"))
         label = command
         cwd = text_of(fields.get("workdir")) or text_of(fields.get("working_directory")) or None
+        files = patched_files(command) if "*** Begin Patch" in command else []
     elif name == "apply_patch":
         files = patched_files(given if isinstance(given, str) else text_of(fields.get("input")))
         label = _file_label(files)

@@ -150,6 +150,10 @@ class Translator:
         """Say that nothing follows: yield what is still pending as interrupted."""
         for call_id, call in list(self.context.pending.items()):
             self._flush(call_id, call)
+            self.context.done.remove(call_id)
+            self.context.cut[call_id] = call.name
+        for call_id in list(self.context.cut)[:-MAX_DONE]:
+            del self.context.cut[call_id]
 
     def drain(self) -> list[Item]:
         """Return and forget what was translated since the last call."""
@@ -453,7 +457,7 @@ class Translator:
 
     def _call(self, head: ResponseHead) -> None:
         call_id, context = head.call_id or "", self.context
-        if not call_id or call_id in context.done:
+        if not call_id or call_id in context.done or call_id in context.cut:
             return
         name = head.name or ("local_shell" if head.type == "local_shell_call" else "")
         if head.namespace:
@@ -481,6 +485,11 @@ class Translator:
         call = context.pending.get(call_id)
         output = decode(head.output, ANY)
         outcome = tools.outcome_of(output)
+        if call_id in context.cut:
+            if not (context.items and outcome.running):
+                name = context.cut[call_id]
+                self._late(tools.from_pair(name, "", call_id, outcome), context.turn)
+            return
         if call is None:  # its request was in a line that is lost, or before a copied part's end
             self._done(call_id)
             self._tool(tools.from_pair("", "", call_id, outcome), context.turn, asked=False)
@@ -539,6 +548,9 @@ class Translator:
         if tool.call_id in self.context.done:
             self.left["bookkeeping"] += 1
             return
+        if tool.call_id in self.context.cut:
+            self._late(tool, turn)
+            return
         call = self.context.pending.get(tool.call_id)
         self._done(tool.call_id)
         if call is not None and call.outcome == "interrupted":
@@ -548,6 +560,15 @@ class Translator:
             outcome = tools.Outcome(text=text, exit_code=code, status="interrupted")
             tool = msgspec.structs.replace(tool, outcome=outcome)
         self._tool(tool, turn)
+
+    def _late(self, tool: tools.Tool, turn: str | None) -> None:
+        """Yield the real result of a call that was taken for interrupted; the call is known."""
+        del self.context.cut[tool.call_id]
+        self._done(tool.call_id)
+        if tool.outcome.status == "interrupted":
+            self.left["bookkeeping"] += 1
+        else:
+            self._tool(tool, turn, asked=False)
 
     def _done(self, call_id: str) -> None:
         self.context.pending.pop(call_id, None)

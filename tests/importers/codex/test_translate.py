@@ -238,6 +238,17 @@ def test_patch_files_and_moves() -> None:
     ]
 
 
+def test_patch_through_the_shell_tells_its_files(tmp_path: Path) -> None:
+    text = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\nE"
+    ledger = read(
+        tmp_path,
+        call("c", "exec_command", cmd=text, workdir="/p"),
+        answer("c", '{"output":"ok","metadata":{"exit_code":0}}'),
+        paginated=False,
+    )
+    assert [(fact.path, fact.action) for fact in ledger.of(FileFact)] == [("/p/a.txt", "create")]
+
+
 def test_declined_patch_changes_no_file(tmp_path: Path) -> None:
     ledger = read(
         tmp_path,
