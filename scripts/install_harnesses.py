@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 
 PINS: Final = {"codex": "0.171.0", "claude": "2.1.332"}
 PACKAGES: Final = {"codex": "@openai/codex", "claude": "@anthropic-ai/claude-code"}
+_SYSTEM: Final = {"darwin": "apple-darwin"}.get(sys.platform, "linux")
+_MACHINE: Final = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
 NATIVE: Final = {
     "codex": (
-        "node_modules/@openai/codex-*/vendor/*/bin/codex",
-        "node_modules/@openai/codex-*/vendor/*/codex/codex",
-        "node_modules/@openai/codex/vendor/*/codex/codex",
+        f"node_modules/@openai/codex*/vendor/{_MACHINE}-*{_SYSTEM}*/bin/codex",
+        f"node_modules/@openai/codex*/vendor/{_MACHINE}-*{_SYSTEM}*/codex/codex",
     ),
     "claude": ("node_modules/@anthropic-ai/claude-code-*/claude",),
 }
-"""Where a package keeps the program itself; older codex versions had other folders."""
+"""Where a package keeps the program itself. Codex before 0.171 had the second folder; 0.98 brought
+the programs of all systems in one package."""
 
 DEFAULT_PREFIX: Final = Path(__file__).resolve().parent.parent / ".harnesses"
 EXIT_UNAVAILABLE: Final = 69

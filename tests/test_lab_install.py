@@ -14,7 +14,9 @@ NPM = """#!/bin/sh
 echo "$@" >> "$NPM_CALLS"
 test -n "$NPM_FAILS" && { echo "npm says no"; exit 1; }
 while [ "$1" != --prefix ]; do shift; done
-bin="$2/node_modules/@openai/codex-linux-x64/vendor/x/bin"
+bin="$2/node_modules/@openai/codex-this/vendor/$(uname -m)-unknown-linux-musl/bin"
+other="$2/node_modules/@openai/codex-this/vendor/a-machine-unknown-linux-musl/bin"
+mkdir -p "$other" && echo wrong > "$other/codex"
 mkdir -p "$bin" "$HOME" && echo program > "$bin/codex"
 """
 

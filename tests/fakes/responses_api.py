@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-_INJECTED: Final = re.compile(r"\s*(<[a-z_]+>|# AGENTS\.md)")
+_INJECTED: Final = re.compile(r"\s*(<[a-z_]+>|# AGENTS\.md|Warning: )")
 """Texts of role `user` that codex wrote, not the person."""
 _SUMMARISING: Final = re.compile(r"CONTEXT CHECKPOINT COMPACTION|create a handoff summary", re.I)
 

@@ -84,7 +84,13 @@ def codex_home(
     for folder in (work, *trusted):
         lines += [f'[projects."{folder}"]', 'trust_level = "trusted"']
     (store / "config.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    env = scrubbed_env(root, CODEX_HOME=str(store), SCRIPTED_KEY=DUMMY_KEY)
+    env = scrubbed_env(
+        root,
+        CODEX_HOME=str(store),
+        SCRIPTED_KEY=DUMMY_KEY,
+        # Old versions (0.98.0) ask the built-in provider for its models whatever is configured.
+        OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
+    )
     return Home(root=root, store=store, work=work, env=env)
 
 
