@@ -245,6 +245,14 @@ def test_the_child_sees_what_it_sees_without_us(lab: Lab) -> None:
     assert ours["args"] == ["a b", "$(x)", "`y`\n", "--yolo"]
 
 
+def test_signals_that_python_ignores_for_itself_are_not_ignored_in_the_child(lab: Lab) -> None:
+    # not a Python program: that would ignore them itself
+    program = ["/bin/grep", "-E", "^Sig(Ign|Blk|Cgt)", "/proc/self/status"]
+    bare = subprocess.run(program, capture_output=True, check=True).stdout
+    ours = subprocess.run(lab.command(*program), env=lab.env, capture_output=True, check=True)
+    assert ours.stdout.removesuffix(b"launcher says goodbye\n") == bare
+
+
 def test_what_the_caller_ignores_stays_ignored_in_the_child(lab: Lab) -> None:
     program = lab.program("facts", lab.folder / "facts")
     ignoring = ["/bin/sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh"]
@@ -360,13 +368,21 @@ def test_a_resize_reaches_the_child(lab: Lab) -> None:
 def test_ctrl_c_reaches_the_child_once_and_does_not_end_the_launcher(lab: Lab) -> None:
     terminal = lab.terminal(lab.command(*lab.program("keys")))
     terminal.expect_exact("ready")
+    fact = lab.wait_for("spawned")
+    # held back, so that a second interrupt could not melt into the first
+    os.kill(fact["launcher"], signal.SIGSTOP)
+    until(lambda: host.life(fact["launcher"], None) is host.Life.STOPPED)
     terminal.send("\x03")
     terminal.expect_exact("got SIGINT")
+    os.kill(fact["launcher"], signal.SIGCONT)
+    lab.wait_for("resumed")
+    terminal.sendline("again")
+    terminal.expect_exact("heard again")
+    assert b"got" not in terminal.before
     terminal.send("\x1c")
     terminal.expect_exact("got SIGQUIT")
     terminal.sendline("quit")
     terminal.expect_exact("launcher says goodbye")
-    assert b"got SIGINT" not in terminal.before
     terminal.expect(pexpect.EOF)
     terminal.close()
     assert terminal.exitstatus == 0

@@ -30,6 +30,8 @@ while True:
         line = "gone"
     if line == "stop\n":
         os.kill(os.getpid(), signal.SIGTSTP)
+    elif line == "again\n":
+        os.write(1, b"heard again\r\n")
     elif line == "quit\n":
         sys.exit(0)
     elif line in ("", "gone"):  # the terminal is closed
