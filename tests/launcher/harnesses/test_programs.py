@@ -72,11 +72,12 @@ def test_tools_of_the_older_layout_are_on_path(tmp_path: Path) -> None:
     assert programs.codex_shim_env(native, {"PATH": "/bin"})["PATH"] == f"{tools}:/bin"
 
 
-def test_claude_is_found_behind_npms_wrapper(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["claude-code-linux-x64", "claude-code-linux-x64-musl"])
+def test_claude_is_found_behind_npms_wrapper(tmp_path: Path, package: str) -> None:
     scope = tmp_path / "node_modules" / "@anthropic-ai"
     wrapper = executable(scope / "claude-code" / "bin" / "claude.exe", "echo not installed\n")
     assert programs.claude_native(wrapper) == wrapper
-    native = executable(scope / "claude-code-linux-x64" / "claude")
+    native = executable(scope / package / "claude")
     assert programs.claude_native(wrapper) == native
 
 

@@ -65,6 +65,8 @@ class TestCodex:
         args = ["exec", "-c", "model_provider=corp", "p"]
         again = codex.preflight(tmp_path, ID, None, tmp_path, args=args)
         assert again.readiness is Readiness.READY
+        local = codex.preflight(tmp_path, ID, None, tmp_path, args=["--oss"])
+        assert local.readiness is Readiness.READY
 
     def test_a_fork_without_its_parent_is_refused(self, codex: Codex, tmp_path: Path) -> None:
         rollout(tmp_path, history_base={"thread_id": OTHER})
