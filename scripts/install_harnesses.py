@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 PINS: Final = {"codex": "0.171.0", "claude": "2.1.332"}
 PACKAGES: Final = {"codex": "@openai/codex", "claude": "@anthropic-ai/claude-code"}
 _SYSTEM: Final = {"darwin": "apple-darwin"}.get(sys.platform, "linux")
-_MACHINE: Final = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
+_MACHINE: Final = {"arm64": "aarch64", "amd64": "x86_64"}.get(
+    platform.machine(), platform.machine()
+)
 NATIVE: Final = {
     "codex": (
         f"node_modules/@openai/codex*/vendor/{_MACHINE}-*{_SYSTEM}*/bin/codex",
@@ -196,7 +198,7 @@ def _write_marker(wanted: Wanted, built: Path) -> None:
             f"({sys.platform}); looked for {', '.join(NATIVE[wanted.name])}"
         )
         raise InstallError(message)
-    native = next((path for path in found if _is_for_this_system(path)), found[0])
+    native = found[0]
     native.chmod(native.stat().st_mode | 0o111)
     marker = {
         "name": wanted.name,
@@ -205,12 +207,6 @@ def _write_marker(wanted: Wanted, built: Path) -> None:
         "size": native.stat().st_size,
     }
     (built / _MARKER).write_text(json.dumps(marker) + "\n", encoding="utf-8")
-
-
-def _is_for_this_system(path: Path) -> bool:
-    """Return whether a path names our processor and system: old packages brought all of them."""
-    processor = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine(), platform.machine())
-    return any(processor in part and sys.platform in part for part in path.parts)
 
 
 def _say(text: str) -> None:
