@@ -13,27 +13,17 @@ done again, so that a `forget` that was cut off is finished by the same one.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ledger import backup, index
+from ledger import backup
 from ledger.errors import BusyError, UnavailableError, UsageError
 from ledger.model import SessionRow, Workstream, session_id, workstream_id
+from ledger.sweep import SELECTED, Plan, purge, sweep
 
 if TYPE_CHECKING:
     from ledger.store import Store
-
-RUNS: Final = "runs"
-"""Folder of the runs' private folders in the state directory."""
-MARKER: Final = "[forgotten on request]"
-"""Stands where a briefing's text was."""
-
-_BATCH: Final = 500
-_SELECTED: Final = "SELECT eid FROM temp.forgetting"
-_OF_SESSION: Final = ("plan_item", "session_usage", "agent_check", "left_out", "node", "cursor")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +48,6 @@ class Forgotten:
     dry_run: bool = False
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What one call is about."""
-
-    sessions: set[int] = field(default_factory=set)
-    """Sessions that are forgotten as a whole."""
-    workstreams: set[int] = field(default_factory=set)
-    """Workstreams that are forgotten as a whole."""
-    before: int | None = None
-    """Facts beside the conversation older than this go too."""
-    briefings: list[int] = field(default_factory=list)
-    runs: set[str] = field(default_factory=set)
-
-
 def forget(
     store: Store,
     *,
@@ -94,7 +70,7 @@ def forget(
     a workstream that is concerned is live, or when another process keeps the database busy.
     """
     _check(events, session, workstream, older_than_ms)
-    plan = _Plan(before=older_than_ms)
+    plan = Plan(before=older_than_ms)
     _select(store, plan, events, session, workstream)
     _relate(store, plan)
     done = _count(store, plan, dry_run=dry_run)
@@ -102,7 +78,7 @@ def forget(
         return done
     _refuse_live(store, plan)
     _bury(store, plan, who, why)
-    remaining = [*_sweep(store, plan), *_purge(store)]
+    remaining = [*sweep(store, plan), *purge(store)]
     return Forgotten(
         **{name: getattr(done, name) for name in Forgotten.__slots__ if name != "remaining"},
         remaining=tuple(remaining),
@@ -120,7 +96,7 @@ def apply_tombstones(store: Store, tombstones: Sequence[tuple[Any, ...]]) -> int
             "INSERT OR IGNORE INTO tombstone (scope, key, who, at, why) VALUES (?,?,?,?,?)",
             tombstones,
         )
-    plan = _Plan()
+    plan = Plan()
     plan.sessions = {
         row["id"]
         for row in store.all(
@@ -147,8 +123,8 @@ def apply_tombstones(store: Store, tombstones: Sequence[tuple[Any, ...]]) -> int
         return 0
     _relate(store, plan)
     count = _count(store, plan, dry_run=True).events
-    _sweep(store, plan, folders=False)
-    _purge(store)
+    sweep(store, plan, folders=False)
+    purge(store)
     return count
 
 
@@ -176,7 +152,7 @@ def _check(
 
 def _select(
     store: Store,
-    plan: _Plan,
+    plan: Plan,
     events: Collection[str],
     session: SessionRow | int | None,
     workstream: Workstream | int | None,
@@ -209,7 +185,7 @@ def _select(
     # The same native record may be in another workstream too: a fork that was taken up there.
     store.db.execute(
         "INSERT OR IGNORE INTO temp.forgetting SELECT eid FROM event WHERE event_id IN"
-        f" (SELECT event_id FROM event WHERE eid IN ({_SELECTED}))"
+        f" (SELECT event_id FROM event WHERE eid IN ({SELECTED}))"
     )
 
 
@@ -257,12 +233,12 @@ def _select_workstream(store: Store, workstream: int, before: int | None) -> Non
     )
 
 
-def _relate(store: Store, plan: _Plan) -> None:
+def _relate(store: Store, plan: Plan) -> None:
     """Find the briefings that told of the events, and the runs that had to do with them."""
     plan.runs = {
         row["run"]
         for row in store.all(
-            f"SELECT DISTINCT run FROM event WHERE run IS NOT NULL AND eid IN ({_SELECTED})"
+            f"SELECT DISTINCT run FROM event WHERE run IS NOT NULL AND eid IN ({SELECTED})"
         )
     }
     for number in plan.sessions:
@@ -288,7 +264,7 @@ def _tells(store: Store, workstream: int, included: str) -> bool:
     return any(
         store.one(
             "SELECT 1 FROM event WHERE workstream = ? AND seq BETWEEN ? AND ?"
-            f" AND eid IN ({_SELECTED}) LIMIT 1",
+            f" AND eid IN ({SELECTED}) LIMIT 1",
             *(workstream, first, last),
         )
         is not None
@@ -296,9 +272,9 @@ def _tells(store: Store, workstream: int, included: str) -> bool:
     )
 
 
-def _count(store: Store, plan: _Plan, *, dry_run: bool) -> Forgotten:
+def _count(store: Store, plan: Plan, *, dry_run: bool) -> Forgotten:
     texts = store.one(
-        f"SELECT count(*), coalesce(sum(bytes), 0) FROM body WHERE eid IN ({_SELECTED})"
+        f"SELECT count(*), coalesce(sum(bytes), 0) FROM body WHERE eid IN ({SELECTED})"
     )
     notes = sum(
         row[0]
@@ -325,7 +301,7 @@ def _backups(store: Store) -> Iterator[str]:
         for row in store.all(
             "SELECT workstream.uid, min(event.seq) AS first FROM event"
             " JOIN workstream ON workstream.id = event.workstream"
-            f" WHERE event.eid IN ({_SELECTED}) GROUP BY workstream.uid"
+            f" WHERE event.eid IN ({SELECTED}) GROUP BY workstream.uid"
         )
     }
     for row in store.all("SELECT path, head FROM backup_record ORDER BY created_at"):
@@ -336,12 +312,12 @@ def _backups(store: Store) -> Iterator[str]:
         yield from (str(path) for path in backup.kept_copies(store.home))
 
 
-def _refuse_live(store: Store, plan: _Plan) -> None:
+def _refuse_live(store: Store, plan: Plan) -> None:
     row = store.one(
         "SELECT workstream.name FROM lease JOIN workstream ON workstream.id = lease.workstream"
         " WHERE lease.run IS NOT NULL AND lease.expires_at > ? AND (lease.run IN"
         f" (SELECT value FROM json_each(?)) OR lease.workstream IN"
-        f" (SELECT workstream FROM event WHERE eid IN ({_SELECTED})))",
+        f" (SELECT workstream FROM event WHERE eid IN ({SELECTED})))",
         store.clock.now_ms(),
         json.dumps(sorted(plan.runs)),
     )
@@ -352,16 +328,16 @@ def _refuse_live(store: Store, plan: _Plan) -> None:
         )
 
 
-# --- taking out -----------------------------------------------------------------------------------
+# --- tombstones -----------------------------------------------------------------------------------
 
 
-def _bury(store: Store, plan: _Plan, who: str, why: str | None) -> None:
+def _bury(store: Store, plan: Plan, who: str, why: str | None) -> None:
     """Write all tombstones in one transaction."""
     now = store.clock.now_ms()
     with store.transaction() as db:
         db.execute(
             "INSERT OR IGNORE INTO tombstone (scope, key, who, at, why)"
-            f" SELECT 'event', event_id, ?, ?, ? FROM event WHERE eid IN ({_SELECTED})",
+            f" SELECT 'event', event_id, ?, ?, ? FROM event WHERE eid IN ({SELECTED})",
             (who, now, why),
         )
         for number in plan.sessions:
@@ -377,142 +353,3 @@ def _bury(store: Store, plan: _Plan, who: str, why: str | None) -> None:
                 " SELECT 'workstream', uid, ?, ?, ? FROM workstream WHERE id = ?",
                 (who, now, why, number),
             )
-
-
-def _sweep(store: Store, plan: _Plan, *, folders: bool = True) -> list[str]:
-    """Take out what the tombstones name; return what could not be."""
-    with store.transaction():
-        _sweep_around(store)
-        if plan.before is not None:
-            _sweep_older(store, plan.before)
-        for number in plan.sessions:
-            _sweep_session(store, number)
-        for number in plan.workstreams:
-            _sweep_workstream(store, number)
-        for number in plan.briefings:
-            store.db.execute(
-                "UPDATE briefing SET text = ?, bytes = ? WHERE id = ?",
-                (MARKER, len(MARKER), number),
-            )
-        for run in plan.runs:
-            # A one-shot run has its prompt among its arguments.
-            store.db.execute(
-                "UPDATE run SET argv = '[]', summary = NULL WHERE id = ?",
-                (run,),
-            )
-    remaining = [] if not folders else list(_remove_folders(store.home, plan.runs))
-    _sweep_bodies(store)
-    return remaining
-
-
-def _sweep_bodies(store: Store) -> None:
-    while True:
-        rows = store.all(
-            f"SELECT eid FROM body WHERE eid IN ({_SELECTED}) ORDER BY eid LIMIT {_BATCH}"
-        )
-        if not rows:
-            return
-        eids = [row["eid"] for row in rows]
-        with store.transaction() as db:
-            index.remove(store, eids)
-            db.executemany("DELETE FROM body WHERE eid = ?", [(eid,) for eid in eids])
-
-
-def _sweep_around(store: Store) -> None:
-    """Take out what repeats the events' words elsewhere: titles, plans, receipts."""
-    db = store.db
-    db.execute(
-        "UPDATE session SET title = NULL WHERE id IN ("
-        " SELECT membership.session FROM membership JOIN event ON event.eid = membership.eid"
-        f" WHERE event.kind = 'user_message' AND event.eid IN ({_SELECTED}))"
-    )
-    db.execute(
-        "DELETE FROM plan_item WHERE (session, at) IN ("
-        " SELECT membership.session, event.occurred_at FROM membership"
-        " JOIN event ON event.eid = membership.eid"
-        f" WHERE event.kind = 'tool_call' AND event.eid IN ({_SELECTED}))"
-    )
-    _blank_receipts(
-        store,
-        "(session, call_id) IN (SELECT membership.session, event.call_id FROM membership"
-        f" JOIN event ON event.eid = membership.eid WHERE event.eid IN ({_SELECTED}))",
-    )
-
-
-def _blank_receipts(store: Store, where: str, *values: int) -> None:
-    # The row stays: its digest is what keeps the line from being applied a second time.
-    store.db.execute(
-        "UPDATE receipt SET line = '',"
-        " refused = CASE WHEN applied_at IS NULL THEN coalesce(refused, 'forgotten')"
-        f" ELSE refused END WHERE {where}",
-        values,
-    )
-
-
-def _sweep_older(store: Store, before: int) -> None:
-    sessions = f"SELECT membership.session FROM membership WHERE membership.eid IN ({_SELECTED})"
-    for table in ("file_fact", "agent_check", "plan_item"):
-        store.db.execute(f"DELETE FROM {table} WHERE at < ? AND session IN ({sessions})", (before,))
-
-
-def _sweep_session(store: Store, session: int) -> None:
-    db = store.db
-    for table in (*_OF_SESSION, "turn", "file_fact", "provider_limit", "link"):
-        db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
-    _blank_receipts(store, "session = ?", session)
-    db.execute(
-        "UPDATE session SET title = NULL, cwd = NULL, store_path = NULL, state = 'missing',"
-        " state_detail = 'forgotten', deliver = 0 WHERE id = ?",
-        (session,),
-    )
-
-
-def _sweep_workstream(store: Store, workstream: int) -> None:
-    """Empty a workstream; its row stays for the chain, under a name that frees the old one."""
-    db = store.db
-    for table in ("note", "checkpoint", "worktree_choice", "link", "provider_limit", "file_fact"):
-        db.execute(f"DELETE FROM {table} WHERE workstream = ?", (workstream,))
-    _blank_receipts(store, "workstream = ?", workstream)
-    now = store.clock.now_ms()
-    db.execute(
-        "UPDATE run SET cwd = '', worktree = '', native_id = NULL, step = 'closed',"
-        " outcome = coalesce(outcome, 'abandoned'), closed_at = coalesce(closed_at, ?)"
-        " WHERE workstream = ?",
-        (now, workstream),
-    )
-    db.execute(
-        "UPDATE workstream SET name = 'forgotten-' || uid, objective = NULL, objective_by = NULL,"
-        " objective_at = NULL, archived_at = coalesce(archived_at, ?) WHERE id = ?",
-        (now, workstream),
-    )
-
-
-def _remove_folders(home: Path, runs: Collection[str]) -> Iterator[str]:
-    base = home / RUNS
-    for run in sorted(runs):
-        folder = base / run
-        if Path(run).name != run or not folder.is_dir() or folder.is_symlink():
-            continue
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            yield f"the run folder {folder} could not be removed: {error.strerror}"
-
-
-def _purge(store: Store) -> list[str]:
-    """Write the database anew without what was deleted, and empty the write-ahead log."""
-    if not index.compact(store):
-        index.rebuild(store)
-    from ledger.store import translated
-
-    with translated(store.path):
-        # secure_delete does not reach copies that a page split left in the slack of other pages.
-        store.db.execute("VACUUM")
-        busy = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if not busy:
-        return []
-    held = (
-        f"{store.path}-wal still holds old pages, because another process is reading the ledger;"
-        " end it and forget again"
-    )
-    return [held]

@@ -115,6 +115,8 @@ def compact(store: Store) -> bool:
 
     False when the index is damaged. Takes about a second per 250 MB.
     """
+    if state(store) == _DAMAGED:
+        return False
     with store.transaction():
         return _write(store, "INSERT INTO search (search) VALUES (?)", [("optimize",)])
 

@@ -239,7 +239,8 @@ def _texts(store: Store, eids: Iterable[int]) -> Iterator[tuple[int, str, str, i
     for start in range(0, len(wanted), 500):
         chunk = wanted[start : start + 500]
         rows = store.db.execute(
-            f"SELECT event.eid, kind, codec, coalesce(substr(data, 1, {_RANK_BYTES}), x''), bytes, tool_input"
+            f"SELECT event.eid, kind, codec, coalesce(substr(data, 1, {_RANK_BYTES}), x'') AS data,"
+            " bytes, tool_input"
             " FROM event JOIN body ON body.eid = event.eid"
             f" WHERE event.eid IN ({','.join('?' * len(chunk))})",
             chunk,

@@ -6,7 +6,7 @@ from importers.base import Kind, Mark
 from ledger import content, events
 from ledger.errors import StateCorruptError, UnavailableError
 from ledger.forget import forget
-from ledger.model import Branch, EventKind, Workstream
+from ledger.model import Branch, EventKind, EventRow, Workstream
 from ledger.store import Store
 from tests.ledger.making import START, apply, event, link
 
@@ -15,7 +15,7 @@ def fill(store: Store, workstream: Workstream, count: int = 5) -> None:
     apply(store, link(store, workstream), [event(n, f"text {n}") for n in range(count)])
 
 
-def seqs(found: list[events.EventRow]) -> list[int]:
+def seqs(found: list[EventRow]) -> list[int]:
     return [row.seq for row in found]
 
 

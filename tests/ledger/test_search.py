@@ -77,7 +77,7 @@ def test_any_query_gives_hits_or_a_sentence(
     assert results.problem is not None or results.total == len(results.hits)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(query=st.text(max_size=40))
 def test_no_query_breaks_the_search(store: Store, workstream: Workstream, query: str) -> None:
     if store.one("SELECT 1 FROM event") is None:
@@ -218,7 +218,7 @@ def damage(home: Path, sql: str) -> None:
 
 @pytest.mark.parametrize("sql", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_index_stops_only_the_search_and_is_built_again(
-    tmp_path: Path, store: Store, workstream: Workstream, sql: str
+    store: Store, workstream: Workstream, sql: str
 ) -> None:
     say(store, workstream, "needle one", "other text")
     damage(store.home, sql)
@@ -245,7 +245,7 @@ def test_an_event_imported_during_a_rebuild_is_indexed_once(
     say(store, workstream, *(f"needle {n}" for n in range(10)))
     late: list[str] = []
 
-    def import_one(done: int, total: int) -> None:
+    def import_one(*_: int) -> None:
         if not late:
             late.append("x")
             with open_store(store.home, "rw") as other:
@@ -262,7 +262,7 @@ def test_an_unfinished_rebuild_is_said(
     say(store, workstream, *(f"needle {n}" for n in range(10)))
     monkeypatch.setattr(index, "_BATCH", 4)
 
-    def stop(done: int, total: int) -> None:
+    def stop(*_: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -282,7 +282,7 @@ def test_a_second_rebuild_takes_over(
     monkeypatch.setattr(index, "_BATCH", 4)
     begun: list[int] = []
 
-    def other_rebuild(done: int, total: int) -> None:
+    def other_rebuild(done: int, _: int) -> None:
         if not begun:
             begun.append(done)
             with open_store(store.home, "rw") as other:
@@ -301,7 +301,7 @@ def test_what_is_forgotten_during_a_rebuild_stays_out(
     monkeypatch.setattr(index, "_BATCH", 4)
     done_once: list[int] = []
 
-    def remove(done: int, total: int) -> None:
+    def remove(done: int, _: int) -> None:
         if not done_once:
             done_once.append(done)
             with store.transaction() as db:
