@@ -26,22 +26,19 @@ from importers.base import (
     Receipt,
     Sighting,
     Turn,
-    Usage,
 )
 from importers.codex import tools
+from importers.codex.meter import Meter
 from importers.codex.records import (
     ANY,
     EVENT,
     NULL,
     OBJECT,
     RESPONSE,
-    TOKENS,
     Envelope,
     EventHead,
-    RateLimits,
     Record,
     ResponseHead,
-    TokenCount,
     milliseconds,
     number_of,
     object_of,
@@ -119,9 +116,7 @@ class Translator:
         self._active = True
         self._stamp = ""
         self._known_at: int | None = None
-        self._last_record: tuple[msgspec.Raw, str] | None = None
-        self._last_count: tuple[TokenCount, str] | None = None
-        self._compactions = 0
+        self._meter = Meter(thread, context)
 
     def feed(self, envelope: Envelope, data: bytes, record: int, *, active: bool) -> None:
         """Translate one record. Raises Undecodable when its payload cannot be read."""
@@ -136,7 +131,7 @@ class Translator:
         elif kind == "turn_context":
             self._turn_context(decode(envelope.payload, OBJECT), data)
         elif kind == "token_usage_record":
-            self._last_record = (envelope.payload, self._stamp)
+            self._meter.record(envelope.payload, self._stamp)
         elif kind == "compacted":
             self._compacted(decode(envelope.payload, OBJECT))
         elif kind in _QUIET_RECORDS:
@@ -157,7 +152,8 @@ class Translator:
 
     def drain(self) -> list[Item]:
         """Return and forget what was translated since the last call."""
-        self._use()
+        if usage := self._meter.drain(self.context.at or 0):
+            self.items.append(usage)
         self.context.last_at = milliseconds(self._stamp) or self.context.last_at
         items, self.items = self.items, []
         items.extend(LeftOut(kind=kind, count=count) for kind, count in sorted(self.left.items()))
@@ -179,7 +175,8 @@ class Translator:
         if kind == "item_completed":
             self._item(decode(head.item, OBJECT), head.turn_id or self.context.turn)
         elif kind == "token_count":
-            self._token_count(raw)
+            if limit := self._meter.count(raw, self._stamp):
+                self.items.append(limit)
         elif kind in _EVENT_MESSAGES:
             self._old_message(_EVENT_MESSAGES[kind], decode(raw, OBJECT))
         elif handle := _EVENTS.get(kind):
@@ -248,75 +245,9 @@ class Translator:
         statuses = [object_of(part).get("http_status_code") for part in object_of(info).values()]
         if 429 in statuses or any("usage_limit" in n or "rate_limit" in n for n in names):
             message = text_of(payload.get("message"))
-            if self._last_count is not None and self._last_count[0].rate_limits is not None:
-                self._learn_reset(self._last_count[0].rate_limits, self._at)
-            self.items.append(Limit(at=self._at, message=message, resets_at=self.context.resets_at))
-
-    def _token_count(self, raw: msgspec.Raw) -> None:
-        count = decode(raw, TOKENS)
-        self._last_count = (count, self._stamp)
-        if count.rate_limits and count.rate_limits.rate_limit_reached_type:
-            self._learn_reset(count.rate_limits, self._at)
             self.items.append(
-                Limit(
-                    at=self._at,
-                    message=count.rate_limits.rate_limit_reached_type,
-                    resets_at=self.context.resets_at,
-                )
+                Limit(at=self._at, message=message, resets_at=self._meter.resets_at())
             )
-
-    def _learn_reset(self, limits: RateLimits, at: int) -> None:
-        """Note when the fullest window resets; of several that are used up, the last one."""
-        best: tuple[int, int] | None = None
-        for raw in (limits.primary, limits.secondary, limits.individual_limit):
-            window = object_of(decode(raw, ANY))
-            absolute, after = (
-                number_of(window.get(name)) for name in ("resets_at", "resets_in_seconds")
-            )
-            if absolute is None and after is None:
-                continue
-            resets = absolute * 1000 if absolute is not None else at + (after or 0) * 1000
-            used = min(number_of(window.get("used_percent")) or 0, 100)
-            best = max(best or (0, 0), (used, resets))
-        if best is not None:
-            self.context.resets_at = best[1]
-
-    def _use(self) -> None:
-        """Yield the token figures that hold at the end of what was read."""
-        last: Record = {}
-        total: Record = {}
-        at = 0
-        if self._last_count is not None:
-            count, stamp = self._last_count
-            at = milliseconds(stamp) or 0
-            info = object_of(decode(count.info, ANY))
-            self.context.window = number_of(info.get("model_context_window")) or self.context.window
-            last = object_of(info.get("last_token_usage"))
-            total = object_of(info.get("total_token_usage"))
-            if count.rate_limits is not None:
-                self._learn_reset(count.rate_limits, at)
-        if self._last_record is not None and (record := self._own_record(self._last_record[0])):
-            at = max(at, milliseconds(self._last_record[1]) or 0)
-            last = object_of(record.get("usage")) or last
-            total = object_of(record.get("thread_token_usage")) or total
-        tokens, output = number_of(last.get("total_tokens")), number_of(total.get("output_tokens"))
-        if tokens is not None or output is not None or self._compactions:
-            self.items.append(
-                Usage(
-                    at=at or self._at,
-                    model=self.context.model,
-                    context_tokens=tokens,
-                    limit_tokens=self.context.window,
-                    output_tokens=output,
-                    compactions=self._compactions,
-                )
-            )
-        self._last_count = self._last_record = None
-        self._compactions = 0
-
-    def _own_record(self, raw: msgspec.Raw) -> Record:
-        record = decode(raw, OBJECT)
-        return record if text_of(record.get("thread_id")) in {"", self.thread} else {}
 
     def _turn_context(self, payload: Record, data: bytes) -> None:
         self.context.cwd = text_of(payload.get("cwd")) or self.context.cwd
@@ -333,7 +264,7 @@ class Translator:
             ("c", self.thread, self._stamp, str(self._nth("compaction"))),
             meta={} if number is None else {"window": number},
         )
-        self._compactions += 1
+        self._meter.compacted()
 
     def _rolled_back(self, payload: Record) -> None:
         prompts, turns = self.context.prompts, number_of(payload.get("num_turns")) or 0

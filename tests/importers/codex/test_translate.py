@@ -387,6 +387,17 @@ def test_tokens_of_another_thread_are_not_ours(tmp_path: Path) -> None:
     assert read(tmp_path, record("other", 9)).of(Usage) == []
 
 
+def test_damaged_figures_do_not_stop_the_reading(tmp_path: Path) -> None:
+    odd = rb'"payload":{"thread_id":"\x","type":"token_count","info":{"a":"\x"}}}' + b"\n"
+    content = encode([meta()], ordinal=0)
+    for kind in (b"token_usage_record", b"event_msg"):
+        content += b'{"timestamp":"2026-11-30T10:00:05Z","type":"' + kind + b'",' + odd
+    rollout(tmp_path, content + encode([agent("after")], start=9))
+    ledger = imported(tmp_path)
+    assert ledger.conversation() == [("assistant", "after")]
+    assert ledger.of(Usage) == []
+
+
 def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     ledger = read(
         tmp_path,
