@@ -75,7 +75,7 @@ def _kept(got: Got) -> dict[Any, Any]:
     return {key: (event.text, event.call_id) for key, event in got.events().items()}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(choices=CHOICES, steps=STEPS, batch=st.sampled_from([1, 3, 2000]))
 def test_the_final_set_is_that_of_a_clean_read(
     choices: list[int], steps: list[tuple[str, int]], batch: int
@@ -101,7 +101,7 @@ def test_the_final_set_is_that_of_a_clean_read(
         json.loads(got.state or "")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(choices=CHOICES, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=20))
 def test_reading_in_pieces_gives_the_same_order_and_the_same_live_branch(
     choices: list[int], sizes: list[int]

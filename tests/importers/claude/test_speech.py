@@ -359,6 +359,16 @@ def test_usage_counts_once_per_message_and_the_last_row_wins(tmp_path: Path) -> 
     assert (usage.context_tokens, usage.output_tokens) == (107, 9)
 
 
+def test_the_same_usage_is_not_told_again_by_a_later_read(tmp_path: Path) -> None:
+    t = Transcript()
+    t.assistant("a", id="m", usage={"input_tokens": 7, "output_tokens": 9})
+    got = Got()
+    got.read(t.write(tmp_path))
+    t.assistant("b", id="m", usage={"input_tokens": 7, "output_tokens": 9})
+    got.read(t.write(tmp_path))
+    assert len(got.of(Usage)) == 1
+
+
 def test_compaction_is_an_event_and_counted(tmp_path: Path) -> None:
     t = Transcript()
     t.user("go")

@@ -268,3 +268,46 @@ def test_an_open_call_on_a_rewound_branch_ends_there(tmp_path: Path) -> None:
     assert [(e.call_id, e.status, e.active) for e in new.of(Event) if e.call_id] == [
         ("c1", "interrupted", False)
     ]
+
+
+def test_a_late_chain_keeps_its_own_order(tmp_path: Path) -> None:
+    t = Transcript()
+    t.user("question")
+    t.assistant("first part")
+    t.assistant("second part")
+    question, first, second = t.lines
+    t.lines = [second]
+    got = _grow(t, tmp_path)
+    t.lines = [second, first, question]
+    _grow(t, tmp_path, got)
+    assert got.texts() == ["question", "first part", "second part"]
+
+
+def test_a_result_off_the_path_follows_its_call_when_that_is_rewound(tmp_path: Path) -> None:
+    t = Transcript()
+    t.user("one")
+    stay = t.assistant("ok one")
+    t.user("two")
+    first = t.call("c1", "Bash", {"command": "a"}, id="m1")
+    second = t.call("c2", "Bash", {"command": "b"}, id="m1")
+    t.result("c2", "result two", {"stdout": "x"}, parent=second)
+    result = t.result("c1", "result one", {"stdout": "x"}, parent=first)
+    t.assistant("ok two", parent=result)
+    got = _grow(t, tmp_path)
+    t.user("rewound", parent=stay)
+    got.read(t.write(tmp_path))
+    assert {text for text, live in got.active().items() if live} == {"one", "ok one", "rewound"}
+
+
+def test_a_result_of_a_live_call_survives_the_branch_that_hung_on_it(tmp_path: Path) -> None:
+    t = Transcript()
+    t.user("one")
+    first = t.call("c1", "Bash", {"command": "a"}, id="m1")
+    result = t.result("c1", "result one", {"stdout": "x"}, parent=first)
+    t.assistant("by result one", parent=result)
+    got = _grow(t, tmp_path)
+    second = t.call("c2", "Bash", {"command": "b"}, id="m1", parent=first)
+    t.result("c2", "result two", {"stdout": "x"}, parent=second)
+    t.assistant("by result two")
+    got.read(t.write(tmp_path))
+    assert {text for text, live in got.active().items() if not live} == {"by result one"}
