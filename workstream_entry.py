@@ -17,9 +17,17 @@ def isolate() -> None:
     sys.path[:] = [here, *(entry for entry in sys.path if entry not in ("", here))]
 
 
+def open_streams() -> None:
+    """Give standard streams that are closed to /dev/null: no file of ours may get their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+
+
 def main() -> int:
     """Run the command line; the return value is the exit code."""
     isolate()
+    open_streams()
     if sys.argv[1:] == ["--version"]:
         from launcher.version import VERSION
 

@@ -52,12 +52,26 @@ ALIASES: Final = {"ls": "list"}
 HIDDEN: Final = {"_finish": "finish"}
 
 
+class PipeClosedError(Exception):
+    """Nobody reads our output any more."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported one at a time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order of the table."""
         return list(COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (click's own type)
+        """Run the command; a reader that went away is told apart from other errors.
+
+        click would turn the BrokenPipeError into an exit code of its own.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise PipeClosedError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return one command, or None."""
@@ -112,7 +126,7 @@ def main(args: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("\nworkstream: interrupted\n")
         return exit_codes.INTERRUPTED
-    except BrokenPipeError:
+    except PipeClosedError:
         _silence_stdout()
         return exit_codes.PIPE_CLOSED
     except Exception as error:  # the last place where an error can be told

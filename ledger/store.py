@@ -28,6 +28,7 @@ from ledger.errors import (
     StateError,
     StateFullError,
     StateNewerError,
+    UnavailableError,
 )
 from ledger.schema import SCHEMA_VERSION
 
@@ -223,10 +224,12 @@ def open_store(
         prepare_home(home)
         _touch_private(path)
     elif not path.exists():
-        raise StateError(
+        raise UnavailableError(
             f"there is no ledger at {path}", next_step="Start one with: workstream run HARNESS"
         )
     uri = f"file:{quote(str(path))}?mode={'ro' if mode == 'ro' else 'rw'}"
+    if mode == "ro" and _at_rest(path):
+        uri += "&immutable=1"
     with translated(path):
         db = sqlite3.connect(
             uri, uri=True, isolation_level=None, timeout=busy_ms / 1000, check_same_thread=False
@@ -240,6 +243,15 @@ def open_store(
         db.close()
         raise
     return store
+
+
+def _at_rest(path: Path) -> bool:
+    """Whether a database that we may not write is open nowhere and has no journal to be read.
+
+    Only then may it be read without the shared memory, which could not be created.
+    """
+    journals = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
+    return not os.access(path.parent, os.W_OK) and not any(p.exists() for p in journals)
 
 
 def _configure(db: sqlite3.Connection, *, writable: bool) -> None:

@@ -11,7 +11,20 @@ _AGO = re.compile(r"(\d+)\s*(min|h|d|w)")
 _UNITS = {"min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
-@click.command("search", context_settings={"ignore_unknown_options": True})
+class SearchCommand(click.Command):
+    """A command whose words may begin with one dash (they leave out), not with two."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option that does not exist; what follows a bare `--` is words."""
+        known = {name for option in self.get_params(ctx) for name in option.opts}
+        for word in args[: args.index("--")] if "--" in args else args:
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in known:
+                raise click.NoSuchOption(name, possibilities=sorted(known), ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
+@click.command("search", cls=SearchCommand, context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, required=True)
 @click.option("--workstream", metavar="NAME", help="Which workstream of the repository.")
 @click.option("--all", "everywhere", is_flag=True, help="All workstreams of the repository.")
