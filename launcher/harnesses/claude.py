@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from launcher.harnesses import claude_args, claude_settings, claude_store, parents, programs
 from launcher.harnesses.argv import Item
 from launcher.harnesses.base import (
+    Adapter,
     Channel,
     Invocation,
     Launch,
@@ -50,12 +51,12 @@ class Claude:
     name = "claude"
     aliases: tuple[str, ...] = ("claude-code",)
     title = "Claude Code"
-    program_names = ("claude",)
-    verified = ("2.1.332", "2.1.197")
+    program_names: tuple[str, ...] = ("claude",)
+    verified: tuple[str, ...] = ("2.1.332", "2.1.197")
     install_hint = "npm install -g @anthropic-ai/claude-code"
     hook_dialect = "claude"
     home_variable = "CLAUDE_CONFIG_DIR"
-    parent_variables = parents.CLAUDE
+    parent_variables: tuple[str, ...] = parents.CLAUDE
     context_capacity = HOOK_CAPACITY
 
     def __init__(self, managed: Path = claude_settings.MANAGED) -> None:
@@ -285,4 +286,4 @@ def _uuid4() -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-ADAPTER: Final = Claude()
+ADAPTER: Final[Adapter] = Claude()

@@ -25,6 +25,7 @@ from launcher.harnesses import (
 )
 from launcher.harnesses.argv import Kind
 from launcher.harnesses.base import (
+    Adapter,
     Channel,
     Invocation,
     Launch,
@@ -60,12 +61,12 @@ class Codex:
     name = "codex"
     aliases: tuple[str, ...] = ()
     title = "Codex"
-    program_names = ("codex",)
-    verified = ("0.171.0", "0.130.0", "0.98.0")
+    program_names: tuple[str, ...] = ("codex",)
+    verified: tuple[str, ...] = ("0.171.0", "0.130.0", "0.98.0")
     install_hint = "npm install -g @openai/codex"
     hook_dialect = "codex"
     home_variable = "CODEX_HOME"
-    parent_variables = parents.CODEX
+    parent_variables: tuple[str, ...] = parents.CODEX
     context_capacity = HOOK_CAPACITY
 
     def __init__(self, system: Path = codex_config.SYSTEM) -> None:
@@ -324,4 +325,4 @@ def _split_at_end(call: Call) -> tuple[list[str], list[str]]:
     return before, after
 
 
-ADAPTER: Final = Codex()
+ADAPTER: Final[Adapter] = Codex()
