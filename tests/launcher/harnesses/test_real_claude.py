@@ -137,7 +137,9 @@ def test_a_fork_of_the_user_gets_the_context_and_a_known_id(lab: Lab, name: str)
     first = lab.run("-p", "say: one", name=name)
     args = ["-p", "--resume", str(first.launch.native_id), "--fork-session", "say: two"]
     fork = lab.run(*args, run="fork", text=f"2nd {TEXT}", name=name)
-    assert sorted(lab.sessions()) == sorted([first.launch.native_id, fork.launch.native_id])
+    assert sorted(lab.sessions()) == sorted(
+        [str(first.launch.native_id), str(fork.launch.native_id)]
+    )
     assert "say: one" in lab.api.turns[-1].text
     assert f"2nd {delivered()}" in lab.api.turns[-1].text
 
