@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from launcher.touched import Touched, touched
 from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
 from ledger.fencing import LeaseLostError, require
 from ledger.model import (
+    BriefingRow,
     DeliveryRow,
     Origin,
     Outcome,
@@ -76,7 +77,7 @@ def finish(
             "another run took this workstream over meanwhile: what happened here was imported,"
             " but no link, delivery or handoff was moved"
         )
-    _report_delivery(store, run, done)
+    _report_delivery(store, run, rows, done)
     done.imported = runs.imported(store, run)
     limit = limits.latest_of_run(store, run.id)
     done.limit = None if limit is None else dict(limit)
@@ -232,12 +233,14 @@ def _settle(
         runs.advance(store, run, Step.RECEIPTS)
 
 
-def _report_delivery(store: Store, run: RunRow, done: Finished) -> None:
+def _report_delivery(
+    store: Store, run: RunRow, touched_rows: Sequence[SessionRow], done: Finished
+) -> None:
     """Report the delivery that matters: a seen one, else the first printed, else none."""
     rows = deliveries.of_run(store, run.id)
     briefed = deliveries.briefings_of_run(store, run.id)
     if not rows:
-        if any(b.purpose in ("session", "new") for b in briefed):
+        if _was_due(store, run, touched_rows, briefed):
             done.delivery = {
                 "id": None,
                 "state": "failed",
@@ -249,6 +252,29 @@ def _report_delivery(store: Store, run: RunRow, done: Finished) -> None:
         return
     chosen = next((row for row in rows if row.state in ("seen", "acknowledged")), rows[0])
     done.delivery = delivery_document(chosen, {b.id: b for b in briefed})
+
+
+def _was_due(
+    store: Store,
+    run: RunRow,
+    touched_rows: Sequence[SessionRow],
+    briefed: Sequence[BriefingRow],
+) -> bool:
+    """Return whether a session that the run opened, or was to open, had a briefing due.
+
+    Briefings for sessions that stayed closed, and the one for a new session when none was made,
+    are composed ahead and mean nothing.
+    """
+    own = {b.session for b in briefed if b.purpose == "session"}
+    fresh = any(b.purpose == "new" for b in briefed)
+    opened = list(touched_rows)
+    if not opened and run.native_id is not None:
+        home = Path(sessions.store_home(store, run.store))
+        known = sessions.by_native(store, run.harness, run.native_id, home=home)
+        opened = [] if known is None else [known]
+    if not opened:
+        return fresh
+    return any(row.id in own or (fresh and row.linked_at >= run.started_at) for row in opened)
 
 
 def delivery_document(row: DeliveryRow, briefed: Mapping[int, Any]) -> dict[str, Any]:
