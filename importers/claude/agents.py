@@ -16,7 +16,15 @@ from importers import jsonl
 from importers.base import AgentCheck, FileFact, Item, Limits, Loss, StoreUnreadable
 from importers.claude import calls, results
 from importers.claude.content import json_value, result_text
-from importers.claude.records import ENVELOPE, MESSAGE, Block, Envelope, Message, milliseconds
+from importers.claude.records import (
+    ENVELOPE,
+    MESSAGE,
+    REQUEST,
+    Block,
+    Envelope,
+    Message,
+    milliseconds,
+)
 from importers.claude.state import AgentState
 
 OPEN_CALLS: Final = 64
@@ -79,6 +87,8 @@ def _line_items(
 ) -> list[Item]:
     if line.length > limits.max_line:
         return [jsonl.oversized(name, line, limits.max_line)]
+    if line.data.startswith(REQUEST):
+        return []
     try:
         record = jsonl.decode(line.data, ENVELOPE)
         if record.type not in ("user", "assistant"):
@@ -118,7 +128,7 @@ def _outcome(
         result_text(block.content),
         told,
         is_error=bool(block.is_error),
-        denied=record.tool_denial_kind is not None,
+        denial=record.tool_denial_kind,
     )
     if tool in calls.SHELLS and detail and not ended.refused:
         yield AgentCheck(

@@ -6,11 +6,11 @@ import hashlib
 from typing import Final
 
 from importers.base import Kind, Limit, Usage
-from importers.claude import plans
+from importers.claude import calls, plans
 from importers.claude.collected import Collected, Record
 from importers.claude.content import block_text, json_value, without_data_uris
 from importers.claude.records import ANY, Block, Message, decode_or
-from importers.claude.refusals import is_limit, resets_at
+from importers.claude.refusals import is_limit, quota_resets_at, resets_at
 from importers.claude.state import RECENT_MESSAGES, Spoken
 from importers.claude.tool_results import remember, tool_result, without_briefings
 
@@ -87,7 +87,7 @@ def _tool_use(out: Collected, record: Record, block: Block, number: int) -> None
         record,
         Kind.TOOL_CALL,
         "assistant",
-        "",
+        calls.label(tool, tool_input),
         block=number,
         call_id=call_id,
         tool=tool,
@@ -157,5 +157,9 @@ def _api_error(out: Collected, record: Record, message: Message) -> None:
     number = int(status) if status is not None and str(status).isdigit() else None
     out.turn(record, "failed", text.strip() or name or told or "API error")
     if is_limit(name, number, text):
-        when = resets_at(text, record.at) or resets_at(told, record.at)
+        when = (
+            quota_resets_at(envelope.quota_limits)
+            or resets_at(text, record.at)
+            or resets_at(told, record.at)
+        )
         out.items.append(Limit(at=record.at, message=text.strip() or told or name, resets_at=when))

@@ -14,11 +14,44 @@ SHELLS: Final = frozenset({"Bash", "BashTool", "PowerShell", "shell"})
 READERS: Final = frozenset({"Read", "NotebookRead"})
 EDITORS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Update"})
 WRITERS: Final = frozenset({"Write"})
+SEARCHERS: Final = frozenset({"Grep", "Glob", "Search", "LS"})
+AGENTS: Final = frozenset({"Agent", "Task"})
 OWN_SERVER: Final = "mcp__workstream__"
 """Prefix of the tools of our own server, if somebody connects it."""
 DETAIL: Final = 4096
 """Most characters of a command that are kept until its result comes."""
+LABEL: Final = 400
+"""Most characters of the JSON that stands for the input of a tool without a better word for it."""
 _PATHS: Final = ("file_path", "notebook_path", "path")
+_PATTERNS: Final = ("pattern", "query", "path")
+
+
+def label(tool: str, tool_input: Json) -> str:
+    """Return what a person reads of a call: the command, path, pattern or task; else short JSON.
+
+    The whole input stays beside it, structured.
+    """
+    if not isinstance(tool_input, dict):
+        return "" if tool_input is None else _short(tool_input)
+    if tool in SHELLS:
+        return _first(tool_input, ("command",)) or _short(tool_input)
+    if tool in READERS or tool in EDITORS or tool in WRITERS:
+        return _first(tool_input, _PATHS) or _short(tool_input)
+    if tool in SEARCHERS:
+        return _first(tool_input, _PATTERNS) or _short(tool_input)
+    if tool in AGENTS:
+        return _first(tool_input, ("description", "prompt")) or _short(tool_input)
+    return _short(tool_input) if tool_input else ""
+
+
+def _first(values: dict[str, Json], keys: tuple[str, ...]) -> str:
+    found = (values.get(key) for key in keys)
+    return next((value for value in found if isinstance(value, str) and value), "")
+
+
+def _short(value: Json) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= LABEL else text[:LABEL] + "…"
 
 
 def detail(tool: str, tool_input: Json) -> str:

@@ -20,6 +20,7 @@ from importers.claude.records import (
     ENVELOPE,
     FORKED,
     MESSAGE,
+    REQUEST,
     Envelope,
     Message,
     decode_or,
@@ -38,9 +39,13 @@ BOOKKEEPING: Final = frozenset(
         "summary", "pr-link", "frame-link", "bridge-session", "ended-by-model",
         "speculation-accept", "isolation-latch", "marble-origami-commit",
         "marble-origami-snapshot", "marble-origami-reset", "progress",
+        "api-request", "api-request-shape", "api-request-blob", "atis-latch", "cost-state",
+        "tools-used",
     }
 )  # fmt: skip
-"""Record types of Claude Code 2.1.197 that carry nothing a person sees."""
+"""Record types of Claude Code 2.1.197 and 2.1.332 that carry nothing a person sees."""
+NO_LEAF: Final = "00000000-0000-0000-0000-000000000000"
+"""`leafUuid` of a `last-prompt` after a rewind: none is chosen, so the newest record is the leaf."""
 SALVAGE: Final = (b'{"parentUuid":', b'{"type":')
 """How a record begins that was appended right behind a torn one."""
 
@@ -163,6 +168,9 @@ class Reading:
             return
         if jsonl.blank(line.data):
             return
+        if line.data.startswith(REQUEST):
+            batch.leave("bookkeeping")
+            return
         try:
             envelope = jsonl.decode(line.data, ENVELOPE)
         except jsonl.Undecodable as error:
@@ -283,7 +291,7 @@ class Reading:
         facts.note(envelope.cwd, envelope.relocated_cwd, envelope.version)
         if envelope.uuid is None or envelope.type not in TREE_TYPES:
             if envelope.type == "last-prompt":
-                self._state.tree.anchor = envelope.leaf_uuid or self._state.tree.anchor
+                self._anchor(envelope.leaf_uuid)
             facts.named = envelope.custom_title or facts.named
             facts.titled = envelope.ai_title or envelope.summary or facts.titled
             return None
@@ -298,6 +306,11 @@ class Reading:
         at = milliseconds(envelope.timestamp)
         facts.time(at)
         return at
+
+    def _anchor(self, leaf: str | None) -> None:
+        """Take over which record the next resume goes on from; a record may name none."""
+        if leaf:
+            self._state.tree.anchor = None if leaf == NO_LEAF else leaf
 
     # --- batches
 

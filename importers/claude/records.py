@@ -1,6 +1,6 @@
 """Shapes of the records in a Claude Code transcript, as far as the reader looks at them.
 
-Observed with Claude Code 2.1.197; older records lack fields, so that everything but `type` may be
+Observed with Claude Code 2.1.197 and 2.1.332; older records lack fields, so that everything but `type` may be
 absent. Heavy members stay undecoded (`Raw`) until somebody needs them: most of a transcript's bytes
 are tool output that is stored twice.
 """
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 MAX_MILLISECONDS: Final = 1 << 48
 EMPTY: Final = msgspec.Raw(b"")
+REQUEST: Final = b'{"type":"api-request'
+"""How a copy of an API request begins (2.1.332): most of a file's bytes, and all said elsewhere."""
 
 
 class Envelope(msgspec.Struct, rename="camel", gc=False):
@@ -43,7 +45,9 @@ class Envelope(msgspec.Struct, rename="camel", gc=False):
     error_details: msgspec.Raw = EMPTY
     prompt_id: str | None = None
     prompt_source: str | None = None
+    row_source: str | None = None
     tool_denial_kind: str | None = None
+    quota_limits: msgspec.Raw = EMPTY
     origin: msgspec.Raw = EMPTY
     forked_from: msgspec.Raw = EMPTY
     message: msgspec.Raw = EMPTY
@@ -130,6 +134,14 @@ class Compact(msgspec.Struct, rename="camel", gc=False):
     post_tokens: int | None = None
 
 
+class Quota(msgspec.Struct, rename="camel", gc=False):
+    """What the provider said of its limits, with a refused request."""
+
+    status: str | None = None
+    resets_at: float | None = None
+    """Unix seconds."""
+
+
 ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 MESSAGE: Final = msgspec.json.Decoder(Message)
 ATTACHMENT: Final = msgspec.json.Decoder(Attachment)
@@ -137,6 +149,7 @@ BLOCKS: Final = msgspec.json.Decoder(str | list[Block] | None)
 ORIGIN: Final = msgspec.json.Decoder(Origin | None)
 FORKED: Final = msgspec.json.Decoder(ForkedFrom | None)
 COMPACT: Final = msgspec.json.Decoder(Compact | None)
+QUOTA: Final = msgspec.json.Decoder(Quota | None)
 TEXT: Final = msgspec.json.Decoder(str | None)
 TEXTS: Final = msgspec.json.Decoder(str | list[str] | None)
 ANY: Final = msgspec.json.Decoder()

@@ -3,7 +3,7 @@
 The harness writes an error as an assistant record with `isApiErrorMessage`; its text is what the
 person saw. Limits come as `error: "rate_limit"`, as status 429, or (older versions) only as text:
 `Claude AI usage limit reached|<epoch seconds>`, `… limit reached ∙ resets 3pm (Europe/Berlin)`.
-Texts observed in the program of Claude Code 2.1.197.
+Texts observed in the program of Claude Code 2.1.197; 2.1.332 adds the figures as `quotaLimits`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
+
+import msgspec
+
+from importers.claude.records import QUOTA, decode_or
 
 LIMIT_ERRORS: Final = frozenset({"rate_limit", "rate_limit_error", "billing_error"})
 TOO_MANY: Final = 429
@@ -32,6 +36,7 @@ _RESETS: Final = re.compile(
     re.IGNORECASE,
 )
 _MONTHS: Final = "janfebmaraprmayjunjulaugsepoctnovdec"
+_LAST_SECOND: Final = 1 << 38
 _DAY: Final = timedelta(days=1)
 _STALE: Final = timedelta(days=180)
 
@@ -39,6 +44,14 @@ _STALE: Final = timedelta(days=180)
 def is_limit(error: str, status: int | None, text: str) -> bool:
     """Return whether an API error is a quota, rate or usage limit."""
     return error in LIMIT_ERRORS or status == TOO_MANY or _LIMIT_TEXT.search(text) is not None
+
+
+def quota_resets_at(raw: msgspec.Raw) -> int | None:
+    """Return when a limit ends, from `quotaLimits` (since 2.1.332). Milliseconds."""
+    quota = decode_or(raw, QUOTA, None)
+    if quota is None or quota.resets_at is None or not 0 < quota.resets_at < _LAST_SECOND:
+        return None
+    return int(quota.resets_at * 1000)
 
 
 def resets_at(text: str, at: int) -> int | None:

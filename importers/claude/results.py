@@ -14,6 +14,8 @@ import msgspec
 
 from importers.claude.records import ANY, EMPTY, decode_or
 
+CUT: Final = "interrupted"
+"""`toolDenialKind` of the result that a resume writes for a call cut off by a kill (2.1.332)."""
 PERSISTED: Final = "<persisted-output>"
 _EXIT: Final = re.compile(r"(?:Error: )?Exit code (\d{1,3})(?:\n|$)")
 _INTERRUPTIONS: Final = (
@@ -86,9 +88,11 @@ def told(raw: msgspec.Raw) -> Told:
     return decode_or(raw, TOLD, Told())
 
 
-def outcome(text: str, result: Told, *, is_error: bool, denied: bool) -> Outcome:
-    """Return status and exit code of a result."""
-    if denied or (is_error and text.startswith(_REFUSED)):
+def outcome(text: str, result: Told, *, is_error: bool, denial: str | None) -> Outcome:
+    """Return status and exit code of a result; `denial` is the record's `toolDenialKind`."""
+    if denial == CUT:
+        return Outcome("interrupted")
+    if denial is not None or (is_error and text.startswith(_REFUSED)):
         return Outcome("error", refused=True)
     if result.interrupted or text.startswith(_INTERRUPTIONS):
         return Outcome("interrupted")

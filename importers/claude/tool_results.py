@@ -60,9 +60,10 @@ def tool_result(out: Collected, record: Record, block: Block, number: int) -> No
     if reminded:
         out.leave("injected")
     is_error = bool(block.is_error)
-    ended = results.outcome(
-        text, told, is_error=is_error, denied=envelope.tool_denial_kind is not None
-    )
+    ended = results.outcome(text, told, is_error=is_error, denial=envelope.tool_denial_kind)
+    if call is None and envelope.tool_denial_kind == results.CUT:
+        out.leave("bookkeeping")  # the call was closed as interrupted when the session was read
+        return
     spoken = results.spoken(text, envelope.tool_use_result, tool, is_error=is_error)
     if text.startswith(results.PERSISTED):
         text = _persisted(out, text, told)

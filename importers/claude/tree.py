@@ -241,6 +241,9 @@ class Tree:
             state.settled = anchor
             if anchor is not None:
                 return self._newest_below(anchor, placed)
+            last = self._depth(state.last, placed)
+            if last is not None and last > (self._depth(state.tip, placed) or 0):
+                state.tip = state.last  # the anchor is withdrawn: the newest record counts
         best, rank = state.tip, self._depth(state.tip, placed)
         below = {anchor or "", state.tip or ""}
         for twig in placed.values():

@@ -11,7 +11,7 @@ from importers.claude.collected import Collected, Record
 from importers.claude.content import block_text, without_reminder
 from importers.claude.records import ORIGIN, Block, Envelope, decode_or
 from importers.claude.tool_results import ours, remember, tool_result
-from importers.claude.visible import HUMAN, TYPED, Said, classify
+from importers.claude.visible import HARNESS, HUMAN, TYPED, Said, classify
 
 
 def user_record(out: Collected, record: Record) -> None:
@@ -33,6 +33,9 @@ def user_record(out: Collected, record: Record) -> None:
     if envelope.is_meta or _is_injected(envelope):
         out.leave("injected")
         return
+    if envelope.row_source == HARNESS:
+        _marked(out, record, texts)
+        return
     _said(out, record, texts, typed=envelope.prompt_source in TYPED)
 
 
@@ -41,6 +44,17 @@ def _is_injected(envelope: Envelope) -> bool:
     if origin is not None and origin.kind is not None and origin.kind not in HUMAN:
         return True
     return envelope.prompt_source == "system" or envelope.agent_id is not None
+
+
+def _marked(out: Collected, record: Record, texts: list[tuple[int, Block]]) -> None:
+    """Take in a record that the harness wrote in the person's place: only an interruption counts.
+
+    `rowSource` observed with Claude Code 2.1.332.
+    """
+    for number, block in texts:
+        found = classify(block_text(block) or "", typed=False)
+        said = found.said if found.said is Said.INTERRUPTION else Said.INJECTED
+        special(out, record, number, said, found.text)
 
 
 def _said(out: Collected, record: Record, texts: list[tuple[int, Block]], *, typed: bool) -> None:
@@ -106,7 +120,7 @@ def _shell(out: Collected, record: Record, block: int, command: str) -> None:
         record,
         Kind.TOOL_CALL,
         "user",
-        "",
+        command,
         block=block,
         call_id=call_id,
         tool="shell",

@@ -15,6 +15,8 @@ TYPED: Final = frozenset({"typed", "sdk"})
 """`promptSource` values of a text that a person (or the caller of `-p`) gave."""
 HUMAN: Final = frozenset({"human", "channel"})
 """`origin.kind` values of a person's words; `channel` is a person in a connected chat."""
+HARNESS: Final = "harness"
+"""`rowSource` of a user record that the harness wrote by itself."""
 INTERRUPTED: Final = "[Request interrupted by user"
 SUMMARY: Final = "This session is being continued from a previous conversation"
 INJECTED_TAGS: Final = (

@@ -308,6 +308,11 @@ def test_an_answer_to_a_question_is_the_persons_message(
             {"error": "rate_limit"},
             1_796_290_200_000,
         ),
+        (
+            "5-hour limit reached ∙ resets 1am (UTC)",
+            {},
+            1_796_086_800_000,  # the next day's, 2026-12-01 01:00 UTC
+        ),
         ("5-hour limit reached ∙ resets 3pm", {}, None),
         ('API Error: 429 {"type":"error","error":{"type":"rate_limit_error"}}', {}, None),
     ],
