@@ -15,6 +15,7 @@ from pathlib import Path
 
 from importers import service
 from importers.base import Importer, SessionFacts, Source, StoreState, StoreUnreadable
+from importers.ignored import NOTHING, Ignored
 from ledger import repositories, sessions, workstreams
 from ledger.incoming import Context
 from ledger.model import Origin, RepositoryKeys, RepositoryKind, SessionRow, Workstream
@@ -132,6 +133,7 @@ def backfill(
     entry: str | None = None,
     context: Context | None = None,
     progress: service.Progress | None = None,
+    ignored: Callable[[], Ignored] = lambda: NOTHING,
 ) -> Backfill:
     """Import what was selected, oldest first; returns what happened.
 
@@ -144,7 +146,17 @@ def backfill(
         if item.unchanged and not (deliver and item.linked and not item.linked.deliver):
             done.unchanged += 1
             continue
-        summary = _import(store, importer, item, selection.home, deliver, entry, context, progress)
+        summary = _import(
+            store,
+            importer,
+            item,
+            selection.home,
+            deliver,
+            entry,
+            context,
+            progress,
+            ignored(),
+        )
         done.summaries.append(summary)
         done.unchanged += summary.unchanged
         done.bytes += summary.bytes
@@ -164,6 +176,7 @@ def _import(
     entry: str | None,
     context: Context | None,
     progress: service.Progress | None,
+    ignored: Ignored,
 ) -> service.ImportSummary:
     with store.transaction():
         target = item.into or _own_workstream(store, item)
@@ -187,6 +200,7 @@ def _import(
         closed=True,
         context=context,
         progress=progress,
+        ignored=ignored,
     )
 
 

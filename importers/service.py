@@ -40,6 +40,7 @@ from importers.base import (
     Turn,
     Usage,
 )
+from importers.ignored import NOTHING, Ignored
 from ledger import host, ingest, runs, sessions
 from ledger.errors import BusyError
 from ledger.incoming import Additions, Annotated, Applied, Context, CursorStep, Placed
@@ -106,6 +107,7 @@ def import_session(
     context: Context | None = None,
     progress: Progress | None = None,
     limits: Limits | None = None,
+    ignored: Ignored = NOTHING,
 ) -> ImportSummary:
     """Read what is new in a session and store it; returns what happened.
 
@@ -141,6 +143,7 @@ def import_session(
         limits=limits or Limits(),
         progress=progress,
         summary=summary,
+        ignored=ignored,
     )
     try:
         facts = _read_on(job)
@@ -160,12 +163,13 @@ def import_linked(
     open_sessions: Collection[str] = (),
     context: Context | None = None,
     progress: Progress | None = None,
+    ignored: Callable[[], Ignored] = lambda: NOTHING,
 ) -> Iterator[ImportSummary]:
     """Import the tails of a workstream's linked sessions, one after the other.
 
     `skip` holds row ids; `open_sessions` native ids that a live run is writing: their events belong
-    to that run, and a call without a result is still going on there. Sessions without anything new
-    are yielded too, as unchanged.
+    to that run, and a call without a result is still going on there. `ignored` makes the rules for
+    one session. Sessions without anything new are yielded too, as unchanged.
     """
     for row in sessions.of_workstream(store, workstream):
         if row.id in skip:
@@ -190,6 +194,7 @@ def import_linked(
             closed=not is_open,
             context=context,
             progress=progress,
+            ignored=ignored(),
         )
 
 
@@ -216,6 +221,7 @@ class _Job:
     limits: Limits
     progress: Progress | None
     summary: ImportSummary
+    ignored: Ignored
 
 
 def _read_on(job: _Job) -> SessionFacts | None:
@@ -241,7 +247,8 @@ def _read_once(job: _Job) -> SessionFacts | None:
     state = None if before is None else before.state
     facts: SessionFacts | None = None
     batches = job.importer.read(job.source, state, nodes, job.limits, closed=job.closed)
-    for batch in batches:
+    for whole in batches:
+        batch = job.ignored.without(whole)
         facts = batch.facts
         additions, left_out = sort_items(batch)
         if not batch.items and batch.state == state and not nodes.dirty:

@@ -75,6 +75,7 @@ def run(asked: Asked) -> int:
                 deliver=asked.deliver,
                 entry=entry.name if entry.name != entry.use else adapter.name,
                 progress=advance,
+                ignored=place.ignored,
             )
     return _report(asked, done, into)
 

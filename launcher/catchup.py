@@ -47,10 +47,12 @@ def finish_unfinished(
     return len(pending)
 
 
-def catch_up(store: Store, workstream: Workstream, *, say_losses: bool) -> dict[str, int]:
+def catch_up(
+    store: Store, workstream: Workstream, place: Place, *, say_losses: bool
+) -> dict[str, int]:
     """Import the tails of all linked sessions; returns counts by kind."""
     counts: dict[str, int] = {}
-    for summary in service.import_linked(store, workstream):
+    for summary in service.import_linked(store, workstream, ignored=place.ignored):
         for kind, count in summary.imported.items():
             counts[kind] = counts.get(kind, 0) + count
         if say_losses:
@@ -59,13 +61,15 @@ def catch_up(store: Store, workstream: Workstream, *, say_losses: bool) -> dict[
     return counts
 
 
-def refresh(store: Store, workstream: Workstream) -> list[str]:
+def refresh(store: Store, workstream: Workstream, place: Place) -> list[str]:
     """Before a reading command: import complete records of all linked sessions and of a live run.
 
     Needs no lease. Returns the native ids of sessions that a live run is writing now.
     """
     live = _live_sessions(store, workstream)
-    for summary in service.import_linked(store, workstream, open_sessions=frozenset(live)):
+    for summary in service.import_linked(
+        store, workstream, open_sessions=frozenset(live), ignored=place.ignored
+    ):
         for notice in summary.notices:
             say(notice)
     return live

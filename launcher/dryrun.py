@@ -48,7 +48,7 @@ def _plan(
     job = make_job(store, place, options, choice, asked, cache=scratch / "programs.json")
     holder = holder_here(store, run=ids.random_id("run_"), env=place.env, harness=asked.entry.name)
     held = leases.take_over(store, choice.workstream.id, holder)  # undone with everything else
-    catch_up(store, choice.workstream, say_losses=False)
+    catch_up(store, choice.workstream, place, say_losses=False)
     target = planning.decide(planning_request(job, None), one_shot=job.one_shot)
     row = record(job, held, target)
     (scratch / folder.RUNS).mkdir()

@@ -7,6 +7,7 @@ whatever was interrupted, the next run begins here again.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from typing import Any
 
 from importers import registry, service
 from importers.base import Source, StoreState, StoreUnreadable
-from launcher import folder, receipts
+from importers.ignored import Ignored
+from launcher import config, folder, receipts
 from launcher.touched import Touched, touched
 from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
 from ledger.fencing import LeaseLostError, require
@@ -120,7 +122,7 @@ def _import(
         if stop():
             done.interrupted = True
             return rows
-    _import_others(store, workstream, rows, done)
+    _import_others(store, run, workstream, rows, done)
     runs.advance(store, run, Step.IMPORTED)
     for event in events:
         if event.delivery is not None and event.briefing is not None:
@@ -147,17 +149,24 @@ def _import_one(store: Store, run: RunRow, source: Source, row: SessionRow, done
         run=run.id,
         origin=Origin.RUN,
         closed=True,
+        ignored=_ignored(run)(),
     )
     done.annotations += [dict(a) for a in summary.annotations]
     done.notices += [f"{row.native_id}: {notice}" for notice in summary.notices]
 
 
+def _ignored(run: RunRow) -> Callable[[], Ignored]:
+    """Return the rules that hold in the run's work tree. Raises ConfigError."""
+    patterns = config.load(os.environ, Path(run.worktree)).ignore
+    return lambda: Ignored(patterns, run.worktree)
+
+
 def _import_others(
-    store: Store, workstream: Workstream, rows: list[SessionRow], done: Finished
+    store: Store, run: RunRow, workstream: Workstream, rows: list[SessionRow], done: Finished
 ) -> None:
     """Read the tails of the other linked sessions: work done outside the wrapper meanwhile."""
     seen = {row.id for row in rows}
-    for summary in service.import_linked(store, workstream, skip=seen):
+    for summary in service.import_linked(store, workstream, skip=seen, ignored=_ignored(run)):
         done.annotations += [dict(a) for a in summary.annotations]
 
 

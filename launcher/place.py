@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from importers.ignored import Ignored
 from launcher.config import Config, load
 from ledger import git
 from ledger.errors import UnavailableError
@@ -27,6 +28,10 @@ class Place:
     """Our state directory."""
     terminal: bool
     """Whether a person can be asked: stdin and stderr are terminals."""
+
+    def ignored(self) -> Ignored:
+        """Return the rules about paths that no importer keeps, for one import of one session."""
+        return Ignored(self.config.ignore, self.checkout.worktree)
 
 
 def here(env: Mapping[str, str] | None = None) -> Place:

@@ -65,7 +65,7 @@ def reading(name: str | None, *, refresh: bool = True) -> Iterator[Reading]:
             from launcher import catchup
 
             try:
-                live = catchup.refresh(store, choice.workstream)
+                live = catchup.refresh(store, choice.workstream, place)
             except (BusyError, StateError):
                 caught_up = False  # somebody else is importing, or the disk is full: say so
         workstream = workstreams.get(store, choice.workstream.id)

@@ -204,7 +204,7 @@ def _start(job: Job, held: leases.Lease) -> Started:
     began = time.monotonic()
     store = job.store
     finish_unfinished(store, job.choice.workstream, held, quiet=job.options.quiet)
-    catch_up(store, job.choice.workstream, say_losses=not job.options.quiet)
+    catch_up(store, job.choice.workstream, job.place, say_losses=not job.options.quiet)
     job = replace(
         job,
         choice=replace(job.choice, workstream=workstreams.get(store, job.choice.workstream.id)),
@@ -381,5 +381,5 @@ def _second_try(job: Job, held: leases.Lease, started: Started, why: str) -> Sta
     folder.remove(job.store.home, started.run.id)
     with job.store.transaction():
         runs.advance(job.store, started.run, Step.PLANNED, mode="create", native_id=None)
-    target = Target(mode="create", notices=(why,))
+    target = Target(mode="create")
     return _launch(job, held, target, runs.get(job.store, started.run.id), started.began)
