@@ -25,6 +25,7 @@ from scripts.install_harnesses import DEFAULT_PREFIX, Wanted, native_program  # 
 from tests.fakes.messages_api import MessagesApi  # noqa: E402
 from tests.fakes.responses_api import ResponsesApi  # noqa: E402
 from tests.fakes.scripting import Rule, Scenario  # noqa: E402
+from tests.fakes.standins.program import save_scenario  # noqa: E402
 from tests.lab.homes import claude_home, codex_home  # noqa: E402
 
 STANDINS = ROOT / "tests" / "fakes" / "standins"
@@ -127,7 +128,7 @@ def find_programs() -> tuple[list[Path], str]:
     if len(found) == 2:
         versions = ", ".join(f"{name} {version}" for name, (_, version) in found.items())
         return [path.parent for path, _ in found.values()], f"the real programs ({versions})"
-    return [STANDINS], (
+    return [STANDINS, Path(sys.executable).parent], (
         "npm or the real programs are missing, so scripted stand-ins play codex and claude"
     )
 
@@ -156,6 +157,10 @@ def stage(root: Path, programs: list[Path], codex_port: int, claude_port: int) -
     env = {**claude.env, **codex.env, "HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     env["PATH"] = os.pathsep.join([*map(str, programs), os.environ.get("PATH", os.defpath)])
     env["WORKSTREAM_HOME"] = str(root / "state")
+    if STANDINS in programs:  # they ask no model: they read themselves what it would say
+        env["STANDIN_SCENARIOS"] = str(root)
+        for name, model in (("codex", CODEX_MODEL), ("claude", CLAUDE_MODEL)):
+            save_scenario(root / f"{name}.json", model.rules)
     return Demo(repository=repository, env=env, state=root / "state")
 
 
