@@ -45,7 +45,7 @@ BOOKKEEPING: Final = frozenset(
 )  # fmt: skip
 """Record types of Claude Code 2.1.197 and 2.1.332 that carry nothing a person sees."""
 NO_LEAF: Final = "00000000-0000-0000-0000-000000000000"
-"""`leafUuid` of a `last-prompt` after a rewind: none is chosen, so the newest record is the leaf."""
+"""`leafUuid` of a `last-prompt` after a rewind: none chosen, the newest record is the leaf."""
 SALVAGE: Final = (b'{"parentUuid":', b'{"type":')
 """How a record begins that was appended right behind a torn one."""
 

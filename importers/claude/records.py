@@ -1,8 +1,8 @@
 """Shapes of the records in a Claude Code transcript, as far as the reader looks at them.
 
-Observed with Claude Code 2.1.197 and 2.1.332; older records lack fields, so that everything but `type` may be
-absent. Heavy members stay undecoded (`Raw`) until somebody needs them: most of a transcript's bytes
-are tool output that is stored twice.
+Observed with Claude Code 2.1.197 and 2.1.332; older records lack fields, so that everything but
+`type` may be absent. Heavy members stay undecoded (`Raw`) until somebody needs them: most of a
+transcript's bytes are tool output that is stored twice.
 """
 
 from __future__ import annotations

@@ -242,8 +242,9 @@ class Tree:
             if anchor is not None:
                 return self._newest_below(anchor, placed)
             last = self._depth(state.last, placed)
-            if last is not None and last > (self._depth(state.tip, placed) or 0):
-                state.tip = state.last  # the anchor is withdrawn: the newest record counts
+            withdrawn = state.anchor is None  # and not merely ahead of the record it names
+            if withdrawn and last is not None and last > (self._depth(state.tip, placed) or 0):
+                state.tip = state.last
         best, rank = state.tip, self._depth(state.tip, placed)
         below = {anchor or "", state.tip or ""}
         for twig in placed.values():

@@ -89,7 +89,7 @@ def test_a_rewind_between_reads_marks_exactly_what_it_left(tmp_path: Path) -> No
         "one": True,
         "ok one": True,
         "two": False,
-        "tool_call c1": False,
+        "a": False,
         "out": False,
         "ok two": False,
         "other two": True,
