@@ -192,6 +192,10 @@ class Stage:
         """Call `workstream ARGS` in a pseudo-terminal; use as a context manager."""
         return Terminal([*OURS, *args], env={**self.env, **(env or {})}, cwd=cwd or self.repository)
 
+    def bare_terminal(self, *argv: str | Path) -> Terminal:
+        """Start a program without us in a pseudo-terminal; use as a context manager."""
+        return Terminal(argv, env=self.env, cwd=self.repository)
+
     def next_report(self) -> Path:
         """Return a path for a report file that does not exist yet."""
         self._reports += 1
