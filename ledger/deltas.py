@@ -25,8 +25,8 @@ from ledger.ranges import Ranges, merged, without
 if TYPE_CHECKING:
     from ledger.store import Store
 
-BOUND: Final = 2000
-"""Newest due events that are read."""
+BOUND: Final = 1000
+"""Newest due events that are read: several times what any briefing has room for."""
 OWED: Final = 400
 """Owed events that are read, half of them at least the person's messages where there are any."""
 CLIP: Final = 32 * 1024
@@ -90,15 +90,6 @@ class Delta:
         taken = merged(included)
         known = {(event.seq, event.seq) for event in (*self.events, *self.owed)}
         return sum(last - first + 1 for first, last in without(known, taken))
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Candidates of one session."""
-
-    eids: list[int]
-    rest: int | None
-    """Lowest row id that was not looked at, None when everything was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,71 +198,100 @@ def _fresh(
     )
     if first is None:
         return (), ()
-    found = [
-        _newest(store, session, me, int(first["eid"]), bound)
-        for session in _others(store, workstream, me, int(first["eid"]))
-    ]
-    eids = sorted({eid for item in found for eid in item.eids}, reverse=True)
-    rows, read = _read(store, eids[:bound])
-    rest = [item.rest for item in found if item.rest is not None] + eids[read:]
-    if not rest:
-        return rows, ()
-    # Everything above the highest row that was not looked at in some session is complete.
-    last = eids[read - 1] if read else None
-    return rows, _span(store, workstream, min(rest), last, after)
+    low = int(first["eid"])
+    eids: list[int] = []
+    unread = _Unread()
+    for session, lowest, newest in _others(store, workstream, me, low):
+        # Only what is newer than the oldest of `bound` candidates can still be among the newest.
+        floor = eids[-1] if len(eids) >= bound else low
+        end = newest + 1
+        if newest >= floor:
+            fresh, end = _newest(store, session, me, floor, bound)
+            eids = sorted({*eids, *fresh}, reverse=True)
+            unread.add(eids[bound:])
+            del eids[bound:]
+        if lowest < end:
+            unread.add((lowest, end - 1))
+    rows, read = _read(store, eids)
+    unread.add(eids[read:])
+    return rows, without(_span(store, workstream, unread), [(row.seq, row.seq) for row in rows])
 
 
-def _others(store: Store, workstream: int, me: int, low: int) -> list[int]:
-    """Return the delivering sessions that have something from row `low` on."""
+class _Unread:
+    """The span of row ids in which something was not read."""
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+        self.last = 0
+
+    def add(self, eids: Sequence[int]) -> None:
+        """Widen the span so that it holds the ids."""
+        if eids:
+            lowest = min(eids)
+            self.first = lowest if self.first is None else min(self.first, lowest)
+            self.last = max(self.last, *eids)
+
+
+def _others(store: Store, workstream: int, me: int, low: int) -> list[tuple[int, int, int]]:
+    """Return the delivering sessions that have something from row `low` on.
+
+    With each come its first and its last such row; the session with the newest row is first.
+    """
     rows = store.all(
         """
-        SELECT id FROM session
-        WHERE workstream = ? AND deliver = 1 AND id <> ?
-            AND EXISTS (SELECT 1 FROM membership WHERE session = session.id AND eid >= ?)
+        SELECT id, newest,
+            (SELECT min(eid) FROM membership WHERE session = newer.id AND eid >= ?3) AS lowest
+        FROM (
+            SELECT id, (SELECT max(eid) FROM membership WHERE session = session.id) AS newest
+            FROM session WHERE workstream = ?1 AND deliver = 1 AND id <> ?2) AS newer
+        WHERE newest >= ?3 ORDER BY newest DESC
         """,
         *(workstream, me, low),
     )
-    return [int(row["id"]) for row in rows]
+    return [(int(row["id"]), int(row["lowest"]), int(row["newest"])) for row in rows]
 
 
-def _newest(store: Store, session: int, me: int, low: int, bound: int) -> _Found:
+def _newest(store: Store, session: int, me: int, low: int, bound: int) -> tuple[list[int], int]:
+    """Return the newest due row ids of a session from row `low` on.
+
+    With them comes the row id from which on nothing was missed.
+    """
     rows = store.all(
         """
-        SELECT eid, due FROM (
-            SELECT mine.eid, mine.active = 1 AND NOT EXISTS (
-                SELECT 1 FROM membership AS own
-                WHERE own.session = ? AND own.eid = mine.eid AND own.active = 1) AS due
-            FROM (SELECT eid, active FROM membership WHERE session = ? AND eid >= ?
-                  ORDER BY eid DESC LIMIT ?) AS mine)
-        WHERE due LIMIT ?
+        SELECT eid FROM (SELECT eid, active FROM membership WHERE session = ? AND eid >= ?
+                         ORDER BY eid DESC LIMIT ?) AS mine
+        WHERE active = 1 AND NOT EXISTS (
+            SELECT 1 FROM membership AS own
+            WHERE own.session = ? AND own.eid = mine.eid AND own.active = 1)
+        LIMIT ?
         """,
-        *(me, session, low, _SCAN, bound + 1),
+        *(session, low, _SCAN, me, bound + 1),
     )
     eids = [int(row["eid"]) for row in rows]
     if len(eids) > bound:
-        return _Found(eids[:bound], _lowest(store, session, low))
+        return eids[:bound], eids[bound - 1]
     edge = store.one(
         "SELECT eid FROM membership WHERE session = ? AND eid >= ?"
         " ORDER BY eid DESC LIMIT 1 OFFSET ?",
         *(session, low, _SCAN),
     )
-    return _Found(eids, None if edge is None else _lowest(store, session, low))
+    return eids, low if edge is None else int(edge["eid"]) + 1
 
 
-def _lowest(store: Store, session: int, low: int) -> int:
-    row = store.one("SELECT min(eid) FROM membership WHERE session = ? AND eid >= ?", session, low)
-    return low if row is None or row[0] is None else int(row[0])
-
-
-def _span(store: Store, workstream: int, first: int, before: int | None, after: int) -> Ranges:
-    """Return the sequence range from row `first` up to the one before row `before`."""
-    row = store.one("SELECT seq FROM event WHERE workstream = ? AND eid = ?", workstream, first)
-    start = after + 1 if row is None else int(row["seq"])
-    if before is None:
-        head = store.one("SELECT head_seq FROM workstream WHERE id = ?", workstream)
-        return merged([(start, 0 if head is None else int(head["head_seq"]))])
-    end = store.one("SELECT seq FROM event WHERE eid = ?", before)
-    return merged([(start, (0 if end is None else int(end["seq"])) - 1)])
+def _span(store: Store, workstream: int, unread: _Unread) -> Ranges:
+    """Return the sequence range that belongs to the row ids."""
+    if unread.first is None:
+        return ()
+    row = store.one(
+        """
+        SELECT min(seq) AS first, max(seq) AS last FROM event WHERE eid IN (?1, (
+            SELECT max((SELECT max(eid) FROM membership
+                        WHERE membership.session = session.id AND eid <= ?2))
+            FROM session WHERE session.workstream = ?3))
+        """,
+        *(unread.first, unread.last, workstream),
+    )
+    return () if row is None or row["first"] is None else ((row["first"], row["last"]),)
 
 
 def _read(store: Store, eids: Sequence[int]) -> tuple[tuple[EventRow, ...], int]:

@@ -30,11 +30,12 @@ _COLUMNS: Final = """
         event.call_id, event.tool, event.exit_code, event.status, event.occurred_at,
         event.imported_at, event.turn, event.run, event.origin,
         body.codec, body.bytes, body.tool_input,
-        EXISTS (SELECT 1 FROM membership WHERE membership.eid = event.eid AND active = 0)
-        AND NOT EXISTS (SELECT 1 FROM membership WHERE membership.eid = event.eid AND active = 1)
-            AS superseded,
 """
-_INLINE: Final = "CASE WHEN body.codec = 0 THEN body.data END AS data"
+_SUPERSEDED: Final = """
+        EXISTS (SELECT 1 FROM membership WHERE membership.eid = event.eid AND active = 0)
+        AND NOT EXISTS (SELECT 1 FROM membership WHERE membership.eid = event.eid AND active = 1),
+"""
+_INLINE: Final = "0, CASE WHEN body.codec = 0 THEN body.data END AS data"
 _WHOLE: Final = "body.data AS data"
 # substr() of an empty blob is NULL.
 _HEAD: Final = "coalesce(substr(body.data, 1, {limit}), x'') AS data"
@@ -43,6 +44,8 @@ _TABLES: Final = """
     LEFT JOIN body ON body.eid = event.eid
     LEFT JOIN session ON session.id = event.session
 """
+_KINDS: Final = {str(kind): kind for kind in EventKind}
+_ORIGINS: Final = {str(origin): origin for origin in Origin}
 _PAGE: Final = 500
 _CHUNK: Final = 400
 _SEQ: Final = re.compile(r"e?(\d{1,18})", re.IGNORECASE)
@@ -125,8 +128,9 @@ def by_eids(
 ) -> dict[int, EventRow]:
     """Return events by row id; unknown ids are not in the result.
 
-    `inline`: texts that are stored compressed are left out (`truncated`, see `body`), which bounds
-    what is read to 16 KiB for each event.
+    `inline` is for events that are known to be active: their branch is not looked up, and texts
+    that are stored compressed are left out (`truncated`, see `body`), which bounds what is read to
+    16 KiB for each event.
     """
     wanted = list(eids)
     found: dict[int, EventRow] = {}
@@ -156,48 +160,59 @@ def counts(store: Store, workstream: Workstream | int) -> dict[str, int]:
 
 def event_row(row: sqlite3.Row, text_bytes: int | None = None) -> EventRow:
     """Build an EventRow from a row of this module's selection."""
-    codec = row["codec"]
-    text, truncated = ("", False) if codec is None else _text(row, text_bytes)
+    # By position, and enumerations by dictionary: thousands of these are made for a briefing.
+    (
+        eid, workstream, seq, event_id, kind, role, harness, session_id, native_id, call_id,
+        tool, exit_code, status, occurred_at, imported_at, turn, run, origin,
+        codec, size, tool_input, superseded, data,
+    ) = row  # fmt: skip
+    text, truncated = "", False
+    if codec is None:
+        status, size = FORGOTTEN, 0
+    else:
+        text, truncated = _text(seq, codec, data, size, text_bytes)
     return EventRow(
-        eid=row["eid"],
-        workstream=row["workstream"],
-        seq=row["seq"],
-        event_id=row["event_id"],
-        kind=EventKind(row["kind"]),
-        role=row["role"],
-        harness=row["harness"],
-        session=row["native_id"],
-        session_id=row["session_id"],
+        eid=eid,
+        workstream=workstream,
+        seq=seq,
+        event_id=event_id,
+        kind=_KINDS[kind],
+        role=role,
+        harness=harness,
+        session=native_id,
+        session_id=session_id,
         text=text,
         truncated=truncated,
-        call_id=row["call_id"],
-        tool=row["tool"],
-        tool_input=row["tool_input"],
-        exit_code=row["exit_code"],
-        status=FORGOTTEN if codec is None else row["status"],
-        occurred_at=row["occurred_at"],
-        imported_at=row["imported_at"],
-        turn=row["turn"],
-        branch=Branch.SUPERSEDED if row["superseded"] else Branch.ACTIVE,
-        run=row["run"],
-        origin=Origin(row["origin"]),
-        bytes=row["bytes"] or 0,
+        call_id=call_id,
+        tool=tool,
+        tool_input=tool_input,
+        exit_code=exit_code,
+        status=status,
+        occurred_at=occurred_at,
+        imported_at=imported_at,
+        turn=turn,
+        branch=Branch.SUPERSEDED if superseded else Branch.ACTIVE,
+        run=run,
+        origin=_ORIGINS[origin],
+        bytes=size,
     )
 
 
-def _text(row: sqlite3.Row, limit: int | None) -> tuple[str, bool]:
+def _text(
+    seq: int, codec: int, data: bytes | None, size: int, limit: int | None
+) -> tuple[str, bool]:
     """Return the text, cut to `limit` bytes at a character, and whether that is not the whole."""
-    if row["data"] is None:
+    if data is None:
         return "", True
-    if limit is None:
-        try:
-            text = decode_body(row["codec"], row["data"])
-        except ValueError as error:
-            raise _damaged(row["seq"], error) from error
-        # A stub stands for a longer text that is not kept.
-        return text, len(text.encode()) < row["bytes"]
-    raw = head(row["codec"], row["data"], limit)
-    return raw, row["bytes"] > len(raw.encode())
+    if limit is not None:
+        text = head(codec, data, limit)
+        return text, size > len(text.encode())
+    try:
+        text = decode_body(codec, data)
+    except ValueError as error:
+        raise _damaged(seq, error) from error
+    # A stub stands for a longer text that is not kept; it is short, so never compressed.
+    return text, codec == PLAIN and len(data) < size
 
 
 def head(codec: int, data: bytes, limit: int) -> str:
@@ -219,7 +234,7 @@ def _select(text_bytes: int | None) -> str:
     # A prefix of the stored bytes is enough for a prefix of the text, compressed or not: zlib may
     # grow incompressible data a little, hence the margin.
     data = _WHOLE if text_bytes is None else _HEAD.format(limit=max(0, int(text_bytes)) + 256)
-    return _COLUMNS + data + _TABLES
+    return _COLUMNS + _SUPERSEDED + data + _TABLES
 
 
 def _conditions(

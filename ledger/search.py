@@ -10,7 +10,7 @@ Tool output is indexed with head and tail only, messages to 64 Ki characters (`l
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +36,7 @@ HIT_BYTES: Final = 16 * 1024
 
 _RANK_BYTES: Final = 2048
 _SNIPPET_REACH: Final = 1500
-_WEIGHT: Final = {EventKind.USER_MESSAGE: 1.6, EventKind.ASSISTANT_MESSAGE: 1.3}
+_WEIGHT: Final[dict[str, float]] = {EventKind.USER_MESSAGE: 1.6, EventKind.ASSISTANT_MESSAGE: 1.3}
 _K1: Final = 1.2
 _B: Final = 0.5
 _USUAL_LENGTH: Final = 400
@@ -227,20 +227,12 @@ def _ranked(store: Store, eids: Sequence[int], terms: list[str]) -> list[tuple[i
     FTS5's own bm25() counts every row that a phrase has in the whole index first, which alone
     costs more than a search may take.
     """
-    scored = [
-        (eid, _score(kind, text, length, terms)) for eid, kind, text, length in _texts(store, eids)
-    ]
-    scored.sort(key=lambda item: (-item[1], -item[0]))
-    return scored
-
-
-def _texts(store: Store, eids: Iterable[int]) -> Iterator[tuple[int, str, str, int]]:
-    wanted = list(eids)
-    for start in range(0, len(wanted), 500):
-        chunk = wanted[start : start + 500]
+    scored = []
+    for start in range(0, len(eids), 500):
+        chunk = eids[start : start + 500]
         rows = store.db.execute(
             f"SELECT event.eid, kind, codec, coalesce(substr(data, 1, {_RANK_BYTES}), x'') AS data,"
-            " bytes, tool_input"
+            f" bytes, substr(tool_input, 1, {_RANK_BYTES})"
             " FROM event JOIN body ON body.eid = event.eid"
             f" WHERE event.eid IN ({','.join('?' * len(chunk))})",
             chunk,
@@ -248,8 +240,10 @@ def _texts(store: Store, eids: Iterable[int]) -> Iterator[tuple[int, str, str, i
         for eid, kind, codec, data, length, tool_input in rows:
             text = events.head(codec, data, _RANK_BYTES)
             if tool_input is not None:
-                text = f"{text}\n{tool_input[:_RANK_BYTES]}"
-            yield eid, kind, fold.fold(text), length
+                text = f"{text}\n{tool_input}"
+            scored.append((-_score(kind, fold.fold(text), length, terms), -eid))
+    scored.sort()
+    return [(-eid, -score) for score, eid in scored]
 
 
 def _score(kind: str, folded: str, length: int, terms: list[str]) -> float:
@@ -261,7 +255,7 @@ def _score(kind: str, folded: str, length: int, terms: list[str]) -> float:
         score += times * (_K1 + 1) / (times + norm)
     if len(terms) > 1 and " ".join(terms) in folded:
         score += 1.0
-    return score * _WEIGHT.get(EventKind(kind), 1.0)
+    return score * _WEIGHT.get(kind, 1.0)
 
 
 # --- snippets -------------------------------------------------------------------------------------
