@@ -211,6 +211,10 @@ class Tree:
         changes = {node.uuid: (node, True) for node in self._with_attached(revived)}
         changes |= {node.uuid: (node, False) for node in self._with_attached(dropped)}
         for twig in placed.values():
+            if twig.child is not None and self._is_live(twig.child, placed, changes):
+                joined = self._joined(twig, path, placed)
+                changes |= {node.uuid: (node, True) for node in self._with_attached(joined)}
+        for twig in placed.values():
             if twig.child is not None:
                 twig.active = self._is_live(twig.child, placed, changes)
             elif twig.attached and twig.parent is not None:
@@ -220,6 +224,26 @@ class Tree:
         for node, active in changes.values():
             self._nodes.put(Node(node.uuid, node.parent, node.depth, node.record, active))
         return [*_marks(changes.values(), active=False), *_marks(changes.values(), active=True)]
+
+    def _joined(self, late: Twig, path: set[str], placed: dict[str, Twig]) -> list[Node]:
+        """Return the stored ancestors of a late parent that turn out to be on the live branch.
+
+        They came before the link to it was there, and were taken for another branch.
+        """
+        found: list[Node] = []
+        uuid = late.parent
+        while uuid is not None:
+            twig = placed.get(uuid)
+            if twig is not None:
+                path.add(uuid)
+                uuid = twig.parent
+                continue
+            node = self._nodes.get(uuid)
+            if node is None or node.active:
+                break
+            found.append(node)
+            uuid = parent_of(node)
+        return found
 
     def _is_live(
         self, uuid: str, placed: dict[str, Twig], changes: dict[str, tuple[Node, bool]]
