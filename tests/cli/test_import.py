@@ -82,12 +82,12 @@ def test_here_takes_only_sessions_of_this_repository(desk: Desk) -> None:
         copy.mkdir(parents=True)
         for file in folder.glob("*.jsonl"):
             (copy / file.name).write_bytes(file.read_bytes())
-    listed = desk.ok("import", "claude", "--list", "--json").data["sessions"]
-    assert [Path(item["cwd"]) for item in listed] == [desk.repo]
+    foreign = "00000001-0000-4000-8000-000000000000"
+    here = desk.ok("import", "claude", "--list", "--json").data["sessions"]
     everything = desk.ok("import", "claude", "--all", "--list", "--json").data["sessions"]
-    assert [item["native_id"] for item in everything if item not in listed] == [
-        "00000001-0000-4000-8000-000000000000"
-    ]
+    assert foreign not in [item["native_id"] for item in here]
+    assert len(here) == 1
+    assert [item["native_id"] for item in everything if item not in here] == [foreign]
 
 
 def test_archive_is_searched_and_is_in_no_briefing_unless_asked_for(desk: Desk) -> None:

@@ -105,13 +105,13 @@ def claude(args: list[str]) -> str:
     context = _hook(_plugin_hook(args), session, "resume" if resumed else "startup", path)
     parent = _last_uuid(path)
     with path.open("a", encoding="utf-8") as file:
-        for record in _claude_turn(session, parent, prompt, context):
+        for record in _claude_turn(session, parent, prompt, context, one_shot="-p" in args):
             file.write(json.dumps(record) + "\n")
     return f"claude heard {prompt}"
 
 
 def _claude_turn(
-    session: str, parent: str | None, prompt: str, context: str | None
+    session: str, parent: str | None, prompt: str, context: str | None, *, one_shot: bool
 ) -> list[Record]:
     parts: list[Record] = []
     if context is not None:
@@ -142,7 +142,7 @@ def _claude_turn(
             "uuid": str(uuid.uuid4()),
             "timestamp": _now(),
             "userType": "external",
-            "entrypoint": "cli",
+            "entrypoint": "sdk-cli" if one_shot else "cli",
             "cwd": str(Path.cwd()),
             "sessionId": session,
             "version": "2.1.197",
@@ -192,7 +192,7 @@ def codex(args: list[str]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     ordinal = 0 if new else len(path.read_bytes().splitlines())
     with path.open("a", encoding="utf-8") as file:
-        records = [_meta(thread)] if new else []
+        records = [_meta(thread, one_shot="exec" in args)] if new else []
         for record in [*records, *_codex_turn(thread, prompt, context)]:
             line = {"timestamp": _now(), "ordinal": ordinal, **record}
             file.write(json.dumps(line) + "\n")
@@ -207,15 +207,15 @@ def _rollout(home: Path, thread: str, *, fresh: bool) -> Path:
     return home / "sessions" / day / f"rollout-{stamp}-{thread}.jsonl"
 
 
-def _meta(thread: str) -> Record:
+def _meta(thread: str, *, one_shot: bool) -> Record:
     payload = {
         "session_id": thread,
         "id": thread,
         "timestamp": _now(),
         "cwd": str(Path.cwd()),
-        "originator": "codex_exec",
+        "originator": "codex_exec" if one_shot else "codex-tui",
         "cli_version": "0.171.0",
-        "source": "cli",
+        "source": "exec" if one_shot else "cli",
         "thread_source": "user",
         "model_provider": "openai",
         "history_mode": "paginated",
