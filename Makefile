@@ -23,7 +23,7 @@ lint: setup
 	@.venv/bin/ruff check .
 
 types: setup
-	@.venv/bin/mypy
+	@.venv/bin/mypy launcher importers handoffs leases ledger workstream_entry.py tests scripts bench
 
 layers: setup
 	@.venv/bin/lint-imports
