@@ -92,6 +92,7 @@ def refresh_keys(store: Store, repository: Repository, keys: RepositoryKeys) -> 
     if set(_pairs(keys)) <= known:
         return
     with store.transaction():
+        _follow(store, repository.id, keys)
         _put(store, repository.id, keys)
 
 
@@ -101,6 +102,7 @@ def relink(store: Store, repository: Repository, keys: RepositoryKeys) -> None:
     Places of the repository that do not exist any more are forgotten.
     """
     with store.transaction() as db:
+        _follow(store, repository.id, keys)
         for kind, value in _pairs(keys):
             if kind != "roots":
                 db.execute("DELETE FROM repository_key WHERE kind = ? AND value = ?", (kind, value))
@@ -133,6 +135,23 @@ def _put(store: Store, repository: str, keys: RepositoryKeys) -> None:
         " ON CONFLICT (kind, value, repository) DO UPDATE SET updated_at = excluded.updated_at",
         [(repository, kind, value, now) for kind, value in _pairs(keys)],
     )
+
+
+def _follow(store: Store, repository: str, keys: RepositoryKeys) -> None:
+    """Let what was last run in a work tree that was moved with its repository count where it is."""
+    place = keys.common_dir or keys.directory
+    if place is None:
+        return
+    for old in (value for kind in _PATHS for value in _values(store, repository, kind)):
+        if old == place or Path(old).exists():
+            continue
+        before, now = old.removesuffix("/.git"), place.removesuffix("/.git")
+        store.db.execute(
+            "UPDATE OR IGNORE worktree_choice SET worktree = ?1 || substr(worktree, length(?2) + 1)"
+            " WHERE repository = ?3 AND (worktree = ?2"
+            " OR substr(worktree, 1, length(?2) + 1) = ?2 || '/')",
+            (now, before, repository),
+        )
 
 
 def _pairs(keys: RepositoryKeys) -> list[tuple[str, str]]:
