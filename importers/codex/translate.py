@@ -58,6 +58,8 @@ from importers.own_output import (
 
 _CODE_MODE: Final = "exec"
 """The custom tool whose JavaScript calls other tools; those have items of their own."""
+_BRIEFING_TOOL: Final = "mcp__workstream_context__briefing"
+"""What the launcher serves where hooks are off; its result is a delivery like a hook's text."""
 _ITEM_MESSAGES: Final = {"UserMessage": "user", "AgentMessage": "assistant", "Plan": "assistant"}
 _EVENT_MESSAGES: Final = {"user_message": "user", "agent_message": "assistant"}
 _QUIET_EVENTS: Final = frozenset(
@@ -548,6 +550,8 @@ class Translator:
             for line in receipts(text):
                 self.items.append(Receipt(line=line, call_id=tool.call_id, record=self._record))
         if ours or holds_briefing(text):
+            if tool.name == _BRIEFING_TOOL:  # the launcher's own server: the model read it there
+                self._sightings(without_briefings(text)[1])
             self.left["own_output"] += 1
             return STUB
         return text
