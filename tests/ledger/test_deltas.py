@@ -247,6 +247,19 @@ def test_a_branch_taken_up_again_is_restored(store: Store, workstream: Workstrea
     assert (delta.withdrawn, delta.restored, delta.owed) == ((), ((2, 3),), ())
 
 
+def test_what_is_known_to_be_withdrawn_is_not_withdrawn_again(
+    store: Store, workstream: Workstream
+) -> None:
+    mine, other = codex(store, workstream), claude(store, workstream)
+    add(store, other, range(3))
+    show(store, workstream, mine, unseen(store, workstream, mine), [(1, 3)])
+    apply(store, other, [Mark(first=1, last=2, active=False)])
+    show(store, workstream, mine, unseen(store, workstream, mine), [], record=901)
+    apply(store, other, [Mark(first=1, last=2, active=True)])
+    apply(store, other, [Mark(first=1, last=2, active=False)])
+    assert unseen(store, workstream, mine).withdrawn == ()
+
+
 def test_back_and_forth_between_two_briefings_is_nothing(
     store: Store, workstream: Workstream
 ) -> None:
@@ -293,6 +306,30 @@ def test_beyond_the_bound_there_are_ranges(store: Store, workstream: Workstream)
     assert (delta.beyond, delta.more) == (((6, 45),), True)
     assert delta.left_out([(46, 55)]) == ((6, 45),)
     assert delta.count_left_out([(50, 55)]) == 4
+
+
+def test_what_several_sessions_have_beyond_the_bound_together_is_a_range(
+    store: Store, workstream: Workstream
+) -> None:
+    add(store, codex(store, workstream), range(6))
+    add(store, claude(store, workstream), range(6))
+    delta = unseen(store, workstream, None, bound=10)
+    assert seqs(delta.events) == list(range(12, 2, -1))
+    assert delta.beyond == ((1, 2),)
+
+
+def test_archive_events_inside_an_owed_range_are_not_owed(
+    store: Store, workstream: Workstream
+) -> None:
+    mine, other = codex(store, workstream), claude(store, workstream)
+    old = link(store, workstream, "old", origin="archive", deliver=False)
+    add(store, other, range(2))
+    add(store, old, range(3))
+    add(store, other, range(2, 4))
+    delta = unseen(store, workstream, mine, bound=1)
+    assert delta.beyond == ((1, 6),)
+    show(store, workstream, mine, delta, [(7, 7)])
+    assert seqs(unseen(store, workstream, mine).owed) == [6, 2, 1]
 
 
 def test_ranges_beyond_the_bound_are_owed_later(store: Store, workstream: Workstream) -> None:

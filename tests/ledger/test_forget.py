@@ -95,6 +95,16 @@ def test_a_forgotten_session_leaves_nothing_in_the_state_directory(
     assert verify(store) == []
 
 
+def test_no_free_page_is_left(store: Store, workstream: Workstream) -> None:
+    session = link(store, workstream)
+    apply(store, session, [event(n, f"{WORD} {n} " * 300) for n in range(60)])
+    forget(store, session=session, who="ada")
+    free = store.one("PRAGMA freelist_count")
+    assert free is not None
+    assert free[0] == 0
+    assert (store.home / "workstream.db-wal").stat().st_size == 0
+
+
 def test_a_forgotten_workstream_leaves_nothing_and_frees_its_name(
     store: Store, workstream: Workstream
 ) -> None:
