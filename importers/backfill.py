@@ -228,6 +228,8 @@ def _choose(
     native_id = source.native_id
     if source.state in (StoreState.UNREADABLE, StoreState.MISSING):
         return Skipped(native_id=native_id, reason=_why(source))
+    if sessions.is_forgotten(store, importer.name, native_id):
+        return Skipped(native_id=native_id, reason="it was forgotten on request")
     if known is not None:
         row, signature = known
         if into is not None and row.workstream != into.id:
@@ -245,8 +247,6 @@ def _choose(
             linked=row,
             unchanged=unchanged,
         )
-    if sessions.is_forgotten(store, importer.name, native_id):
-        return Skipped(native_id=native_id, reason="it was forgotten on request")
     try:
         facts = importer.describe(source)
     except StoreUnreadable as error:

@@ -301,12 +301,15 @@ def _word(kind: type) -> str:
 
 EXAMPLE: Final = """\
 # Yours: where `workstream config --path` says. All of it is optional.
-# harness = "claude"        # what a bare `workstream run` starts when nothing ran before
 # budget = 9000             # bytes of a briefing
 # briefing = true           # false: never give one
 # wait = 0                  # seconds to wait for a busy workstream
 # on_state_error = "ask"    # ask, stop, unmanaged: when the ledger cannot be used
 # yolo = false              # true: always pass the harness's own flag that skips its approvals
+
+# What a bare `workstream run` starts when nothing ran before.
+# [harness]
+# default = "claude"
 
 # A second account: its own store home, environment and default arguments.
 # [harness.claude-work]

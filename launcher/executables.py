@@ -6,6 +6,7 @@ skipped, so that a run started through it does not start itself again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -139,4 +140,5 @@ def _remember(cache: Path, programs: Mapping[str, object]) -> None:
             json.dump({"version": 1, "programs": programs}, file)
         scratch.replace(cache)
     except OSError:
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)

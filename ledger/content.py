@@ -88,6 +88,8 @@ def encode_body(raw: bytes) -> tuple[int, bytes]:
 
 def decode_body(codec: int, data: bytes) -> str:
     """Return the stored text. Raises ValueError when the data does not fit the codec."""
+    if not isinstance(data, bytes):  # a damaged or edited row may hold any type of value
+        raise ValueError("the stored text is not a blob")  # noqa: TRY004  (damage, not misuse)
     if codec == PLAIN:
         return data.decode("utf-8")
     if codec == ZLIB:

@@ -65,11 +65,12 @@ def test_a_session_stays_forgotten_when_it_is_imported_again(furnished: Desk) ->
     furnished.ok("forget", "--session", native, "--yes")
     texts = [e["text"] for e in _events(furnished) if e["session"] == native]
     assert set(texts) == {""}
-    furnished.ok("import", "codex", "--home", str(store), "--all", "--into", "past")
+    for into in ("past", "elsewhere"):
+        again = furnished.ok("import", "codex", "--home", str(store), "--all", "--into", into)
+        assert f"skipped {native}: it was forgotten on request" in again.err
     assert {e["text"] for e in _events(furnished) if e["session"] == native} == {""}
     furnished.ok("verify")
-    again = furnished.ok("forget", "--session", native, "--yes")
-    assert again.code == 0
+    furnished.ok("forget", "--session", native, "--yes")
 
 
 def test_a_whole_workstream_goes_and_its_name_is_free(furnished: Desk) -> None:

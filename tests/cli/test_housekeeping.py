@@ -83,12 +83,13 @@ def test_backup_and_restore_bring_an_earlier_ledger_back(furnished: Desk, tmp_pa
 
 def test_verify_tells_a_changed_body_with_65(furnished: Desk) -> None:
     with sqlite3.connect(furnished.state / "workstream.db") as db:
-        db.execute("UPDATE body SET data = 'other words' WHERE eid = 1")
+        db.execute("UPDATE body SET data = CAST('other words' AS BLOB) WHERE eid = 1")
+        db.execute("UPDATE body SET data = 'no blob' WHERE eid = 2")
     db.close()
     answer = furnished.run("verify", "--json")
     assert answer.code == 65
     assert answer.data["ok"] is False
-    assert "digest" in [f["code"] for f in answer.data["findings"]]
+    assert {"digest", "body_unreadable"} <= {f["code"] for f in answer.data["findings"]}
     assert [e["code"] for e in answer.envelope["errors"]] == [
         f["code"] for f in answer.data["findings"]
     ]
@@ -115,7 +116,9 @@ def test_the_example_configuration_is_one_that_can_be_read(desk: Desk) -> None:
         line.removeprefix("# ") for line in example.splitlines() if "=" in line or "[" in line
     )
     file.write_text(uncommented, encoding="utf-8")
-    desk.ok("config")
+    data = desk.ok("config", "--json").data
+    assert data["values"]["harness"] == "claude"
+    assert list(data["harnesses"]) == ["claude-work"]
 
 
 def test_completion_scripts_name_the_command(desk: Desk) -> None:
