@@ -221,6 +221,21 @@ class Stage:
         """Return what `status` says of one native session."""
         return next(s for s in self.status()["sessions"] if s["native_id"] == native_id)
 
+    def bare_claude(self, text: str) -> str:
+        """Run Claude Code once without us; return the id of the session that it made."""
+        before = set(self.claude.session_files())
+        subprocess.run(
+            ["claude", "-p", "--dangerously-skip-permissions", text],
+            env=self.env,
+            cwd=self.repository,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=TIME_LIMIT,
+        )
+        (path,) = set(self.claude.session_files()) - before
+        return path.stem
+
     # -- work of the other harness ---------------------------------------------------------
 
     def codex_says(self, text: str) -> Answer:
