@@ -74,6 +74,7 @@ class Terminal:
         """Everything that the program has written."""
         self._last_activity = time.monotonic()
         self._mark = 0
+        self._hanging = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -139,6 +140,13 @@ class Terminal:
             return -int(self._child.signalstatus)
         return int(self._child.exitstatus)
 
+    def hang_up(self) -> None:
+        """Close the terminal under the program, as a closed window does, and kill nothing."""
+        self._hanging.set()
+        self._reader.join(5)
+        self._child.ptyproc.fileobj.close()
+        self._child.ptyproc.closed = self._child.closed = True
+
     def close(self) -> None:
         """Hang up, and kill what stays."""
         if self._reader.is_alive():
@@ -156,7 +164,11 @@ class Terminal:
     def _read(self) -> None:
         while True:
             try:
-                data = self._child.read_nonblocking(65536, timeout=None)
+                data = self._child.read_nonblocking(65536, timeout=0.1)
+            except pexpect.TIMEOUT:
+                if self._hanging.is_set():
+                    return
+                continue
             except (pexpect.EOF, OSError, ValueError):
                 return
             unanswered = self.raw[-_LONGEST_QUESTION:] if self.raw else b""
