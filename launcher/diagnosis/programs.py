@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,46 +117,38 @@ def _names(place: Place) -> Iterator[tuple[str, bool]]:
 
 def _view(place: Place, name: str, third: bool) -> HarnessView:
     entry = place.config.entry(name)
-    known = {
-        "name": name,
-        "use": entry.use,
-        "configured": name in place.config.entries,
-        "third_party": third,
-    }
+    view = HarnessView(
+        name=name,
+        use=entry.use,
+        configured=name in place.config.entries,
+        third_party=third,
+    )
     try:
         adapter = registry.get(entry.use)
         importer = importers.get(adapter.name)
     except WorkstreamError as error:
-        return HarnessView(**known, why_not=_sentence(error), fix=error.next_step)
+        return replace(view, why_not=_sentence(error), fix=error.next_step)
     env = launching.child_environment(place, entry, RunOptions(), adapter)
-    at_home: dict[str, Any] = {
-        "adapter": adapter,
-        "env": env,
-        "home": importer.home(env),
-        "home_from": _decides(place, entry, adapter),
-    }
+    home = importer.home(env)
+    view = replace(
+        view,
+        adapter=adapter,
+        env=env,
+        home=home,
+        home_from=_decides(place, entry, adapter),
+        works=adapter.capabilities(None),
+    )
     try:
         path = executables.find(adapter, entry, env, None)
         program = executables.inspect(adapter, path, env, place.home / CACHE)
     except WorkstreamError as error:
-        works = adapter.capabilities(None)
-        return HarnessView(
-            **known, **at_home, works=works, why_not=_sentence(error), fix=error.next_step
-        )
-    channel = adapter.channel(_request(place, entry, adapter, program, env, at_home["home"]))
-    return HarnessView(
-        **known,
-        **at_home,
-        path=path,
-        program=program,
-        works=adapter.capabilities(program),
-        channel=channel.name,
-        channel_why=channel.why,
-        why_not=None
-        if program.version is not None
-        else f"{program.path} does not answer --version",
-        fix=None if program.version is not None else f"Try it: {program.path} --version",
-    )
+        return replace(view, why_not=_sentence(error), fix=error.next_step)
+    view = replace(view, path=path, program=program, works=adapter.capabilities(program))
+    if program.version is None:
+        silent = f"{program.path} does not answer --version"
+        return replace(view, why_not=silent, fix=f"Try it: {program.path} --version")
+    channel = adapter.channel(_request(place, entry, adapter, program, env, home))
+    return replace(view, channel=channel.name, channel_why=channel.why)
 
 
 def _request(
