@@ -456,6 +456,154 @@ DDL: Final[tuple[str, ...]] = (
     """,
     "CREATE INDEX checkpoint_workstream ON checkpoint (workstream, id)",
     """
+    CREATE TABLE handoff_prepared (
+        prepared_id    TEXT PRIMARY KEY,     -- prp_ + digits over scope, base and content digest
+        workstream     INTEGER NOT NULL REFERENCES workstream(id),
+        scope_id       TEXT NOT NULL,        -- workstream.uid
+        base_revision  INTEGER,              -- revision it builds on, NULL for the first
+        base_digest    TEXT,                 -- content digest of that revision
+        content        TEXT NOT NULL,        -- canonical JSON, scrubbed
+        content_digest TEXT NOT NULL,
+        reasons        TEXT NOT NULL,        -- JSON list
+        created_at     INTEGER NOT NULL,
+        author         TEXT NOT NULL,        -- JSON {kind, session, harness, owner}
+        author_kind    TEXT NOT NULL CHECK (author_kind IN ('human', 'agent', 'launcher')),
+        author_session INTEGER,              -- session row of the agent, when known
+        observations   TEXT NOT NULL,        -- JSON list of host observations; untrusted
+        objective_digest TEXT,               -- of the objective the author was given, or NULL
+        git            TEXT,                 -- JSON {head, branch, dirty_digest, tree}, or NULL
+        at_seq         INTEGER NOT NULL,     -- head_seq of the workstream when it was prepared
+        at_revision    INTEGER NOT NULL,     -- newest revision then, 0 for none: kept for two more
+        run            TEXT,                 -- run inside which it was prepared
+        receipt        TEXT UNIQUE,          -- digest of the receipt line it came from
+        abandoned_at   INTEGER,
+        queued_by      TEXT                  -- who asked to commit it when the live run ends, or NULL
+    )
+    """,
+    "CREATE INDEX handoff_prepared_workstream ON handoff_prepared (workstream, created_at)",
+    """
+    CREATE TABLE handoff_revision (
+        workstream     INTEGER NOT NULL REFERENCES workstream(id),
+        revision       INTEGER NOT NULL,     -- gapless from 1
+        scope_id       TEXT NOT NULL,
+        content        TEXT NOT NULL,        -- canonical JSON
+        content_digest TEXT NOT NULL,
+        prepared_id    TEXT NOT NULL,
+        committed_at   INTEGER NOT NULL,
+        author         TEXT NOT NULL,        -- JSON, of whoever prepared it
+        author_session INTEGER,              -- session row of the agent, when known
+        committed_by   TEXT NOT NULL,        -- JSON, of whoever committed it
+        git            TEXT,                 -- JSON, as prepared
+        at_seq         INTEGER NOT NULL,     -- head_seq of the workstream when it was prepared
+        run            TEXT,
+        PRIMARY KEY (workstream, revision),
+        UNIQUE (workstream, prepared_id)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE handoff_head (
+        workstream     INTEGER PRIMARY KEY REFERENCES workstream(id),
+        revision       INTEGER NOT NULL,
+        content_digest TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE handoff_draft (
+        workstream     INTEGER NOT NULL REFERENCES workstream(id),
+        directory      TEXT NOT NULL,        -- realpath of the work tree: one draft for each
+        prepared_id    TEXT NOT NULL,
+        content        TEXT NOT NULL,        -- canonical JSON
+        content_digest TEXT NOT NULL,
+        created_at     INTEGER NOT NULL,
+        run            TEXT NOT NULL,        -- run at whose end it was made
+        entry          TEXT NOT NULL,        -- harness entry of that run
+        sessions       TEXT NOT NULL,        -- JSON list of session rows whose work it tells
+        git            TEXT,                 -- JSON, or NULL
+        at_seq         INTEGER NOT NULL,
+        PRIMARY KEY (workstream, directory)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE handoff_transfer (
+        workstream     INTEGER PRIMARY KEY REFERENCES workstream(id),  -- started from another's handoff
+        source         INTEGER NOT NULL,     -- workstream it came from
+        revision       INTEGER NOT NULL,     -- exact revision there
+        prepared_id    TEXT NOT NULL,
+        content        TEXT NOT NULL,        -- canonical JSON
+        content_digest TEXT NOT NULL,
+        author         TEXT NOT NULL,        -- JSON
+        git            TEXT,
+        at             INTEGER NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE handoff_receipt (
+        id              INTEGER PRIMARY KEY AUTOINCREMENT,
+        workstream      INTEGER NOT NULL REFERENCES workstream(id),
+        receipt_key     TEXT NOT NULL,
+        payload_digest  TEXT NOT NULL,       -- same key + same payload: the same receipt
+        target_digest   TEXT NOT NULL,       -- content digest of the target
+        target_revision INTEGER,             -- NULL: a prepared record
+        receiver        TEXT NOT NULL,       -- JSON {kind, session, harness, owner}
+        session         INTEGER,             -- session row of the receiver, NULL for a person
+        status          TEXT NOT NULL CHECK (status IN ('accepted', 'needs_clarification', 'declined')),
+        checks          TEXT,                -- JSON {live_state, capability, authorization}, or NULL
+        message         TEXT,                -- scrubbed
+        evidence        TEXT NOT NULL,       -- JSON: state of each statement's evidence then
+        relation        TEXT NOT NULL,       -- same, ahead, behind, diverged, unknown
+        dirty           INTEGER,             -- NULL: not known
+        position        INTEGER NOT NULL,    -- head_seq then
+        run             TEXT,
+        at              INTEGER NOT NULL,
+        UNIQUE (workstream, receipt_key)
+    )
+    """,
+    "CREATE INDEX handoff_receipt_target ON handoff_receipt (workstream, target_digest, id)",
+    """
+    CREATE TABLE handoff_outcome (
+        id             INTEGER PRIMARY KEY AUTOINCREMENT,
+        workstream     INTEGER NOT NULL REFERENCES workstream(id),
+        outcome_key    TEXT NOT NULL,
+        payload_digest TEXT NOT NULL,
+        receipt_key    TEXT,                 -- NULL: covers no transfer
+        status         TEXT NOT NULL CHECK (status IN
+                       ('completed', 'partial', 'blocked', 'failed', 'abandoned', 'unknown')),
+        summary        TEXT NOT NULL,        -- scrubbed
+        checks         TEXT NOT NULL,        -- JSON list of {name, status, ref}
+        remaining      TEXT NOT NULL,        -- JSON list, scrubbed
+        by             TEXT NOT NULL,        -- JSON author
+        run            TEXT,
+        at             INTEGER NOT NULL,
+        UNIQUE (workstream, outcome_key)
+    )
+    """,
+    """
+    CREATE TABLE handoff_check (
+        id            TEXT PRIMARY KEY,      -- chk_…, random
+        workstream    INTEGER NOT NULL REFERENCES workstream(id),
+        command       TEXT NOT NULL,         -- scrubbed
+        cwd           TEXT NOT NULL,
+        exit_code     INTEGER,               -- NULL: it could not be started
+        status        TEXT NOT NULL,         -- passed, failed, unknown, unavailable, timed_out, skipped
+        failures      INTEGER,               -- failing items by its own summary
+        started_at    INTEGER NOT NULL,
+        ended_at      INTEGER NOT NULL,
+        output_digest TEXT NOT NULL,         -- sha256 of the whole output
+        output_bytes  INTEGER NOT NULL,
+        output        TEXT NOT NULL,         -- scrubbed head and tail
+        worktree      TEXT NOT NULL,
+        head          TEXT,
+        tree          TEXT,
+        branch        TEXT,
+        dirty_digest  TEXT,
+        paths         TEXT NOT NULL,         -- JSON {path: [status, hash or null]} of the dirty state
+        partial       TEXT,                  -- why that state is incomplete, or NULL
+        run           TEXT,
+        owner         TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX handoff_check_workstream ON handoff_check (workstream, ended_at)",
+    """
     CREATE TABLE tombstone (
         scope TEXT NOT NULL CHECK (scope IN ('event', 'session', 'workstream')),
         key   TEXT NOT NULL,                 -- event id, "harness:native id", workstream uid

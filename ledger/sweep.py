@@ -25,6 +25,10 @@ SELECTED: Final = "SELECT eid FROM temp.forgetting"
 """Row ids of the events that are concerned; only numbers are in that temporary table."""
 
 _BATCH: Final = 500
+_HANDOFFS: Final = (
+    *("handoff_prepared", "handoff_revision", "handoff_head", "handoff_draft"),
+    *("handoff_transfer", "handoff_receipt", "handoff_outcome", "handoff_check"),
+)
 _OF_SESSION: Final = ("plan_item", "session_usage", "agent_check", "left_out", "node", "cursor")
 
 
@@ -82,8 +86,12 @@ def _sweep_bodies(store: Store) -> None:
 
 
 def _sweep_around(store: Store) -> None:
-    """Take out what repeats the events' words elsewhere: titles, plans, receipts."""
+    """Take out what repeats the events' words elsewhere: titles, plans, drafts, receipts."""
     db = store.db
+    db.execute(
+        "DELETE FROM handoff_draft WHERE workstream IN"
+        f" (SELECT workstream FROM event WHERE eid IN ({SELECTED}))"
+    )
     db.execute(
         "UPDATE session SET title = NULL WHERE id IN ("
         " SELECT membership.session FROM membership JOIN event ON event.eid = membership.eid"
@@ -133,7 +141,10 @@ def _sweep_session(store: Store, session: int) -> None:
 def _sweep_workstream(store: Store, workstream: int) -> None:
     """Empty a workstream; its row stays for the chain, under a name that frees the old one."""
     db = store.db
-    for table in ("note", "checkpoint", "worktree_choice", "link", "provider_limit", "file_fact"):
+    for table in (
+        *("note", "checkpoint", "worktree_choice", "link", "provider_limit", "file_fact"),
+        *_HANDOFFS,
+    ):
         db.execute(f"DELETE FROM {table} WHERE workstream = ?", (workstream,))
     _blank_receipts(store, "workstream = ?", workstream)
     now = store.clock.now_ms()
