@@ -40,6 +40,8 @@ HANGUP_GRACE_S: Final = 3.0
 
 _KEYBOARD: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 _HANDLED: Final = (*_KEYBOARD, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGCONT)
+SHIELD: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+"""What `wait` can keep without effect after the child's end; job control is not among it."""
 _NEEDED: Final = (signal.SIGCHLD, signal.SIGCONT)
 """Handled even where the parent had them ignored: waiting depends on them."""
 _PYTHON_IGNORES: Final = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
@@ -158,14 +160,19 @@ class Child:
         self._resume_error: Exception | None = None
 
     def wait(
-        self, *, on_resume: Callable[[], None] | None = None, log: Path | None = None
+        self,
+        *,
+        on_resume: Callable[[], None] | None = None,
+        log: Path | None = None,
+        shielded: bool = False,
     ) -> ExitStatus:
         """Wait until the child has ended and the terminal is in order again.
 
         A child that stops (Ctrl-Z) stops this process too; when both go on, `on_resume` is called:
         the lease may have been taken meanwhile. SIGTERM and SIGHUP go to the child, followed by
         SIGTERM and SIGKILL after the graces. `log` is where our stdout and stderr lead after a
-        hangup (none: nowhere). Signal handlers are as before afterwards.
+        hangup (none: nowhere). Signal handlers are as before afterwards; when `shielded`, those of
+        `SHIELD` stay without effect until `unshield`, so that the finish of the run is not cut off.
         """
         self._log = log
         self._on_resume = on_resume
@@ -173,7 +180,7 @@ class Child:
             while self._ended is None:
                 self._step(None)
         finally:
-            self._signals.restore()
+            self._signals.restore(keep=SHIELD if shielded and self._ended else ())
         code, number = self._ended
         self._terminal.after(self.pid, abnormal=code != 0, crashed=number is not None)
         self._terminal.close()
@@ -183,6 +190,10 @@ class Child:
             hung_up=self._hung_up,
             resume_error=self._resume_error,
         )
+
+    def unshield(self) -> None:
+        """Give back what `wait` kept."""
+        self._signals.restore()
 
     def await_exec(self, failures_fd: int, program: str, cwd: Path) -> None:
         """Return once the program was executed or the child died; raise why it could not be."""
@@ -372,11 +383,12 @@ class _Signals:
         except BlockingIOError:
             return []
 
-    def restore(self) -> None:
-        """Put everything back; may be called twice."""
+    def restore(self, keep: Sequence[int] = ()) -> None:
+        """Put everything back but `keep`; may be called again for those, or in vain."""
+        for number in [which for which in self._previous if which not in keep]:
+            handler = self._previous.pop(number)
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         if self._installed:
-            for number, handler in self._previous.items():
-                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
             signal.set_wakeup_fd(self._previous_fd)
             self._installed = False
         self._pipe.close()

@@ -30,7 +30,8 @@ def finish(
 ) -> dict[str, Any] | None:
     """Store the status, run the finish, release the lease. None when it could not be done now.
 
-    Never raises: the child's exit status is the answer whatever happens here.
+    Never raises: the child's exit status is the answer whatever happens here. Ctrl-C reaches the
+    finish, which stops at a batch boundary; the caller has the launcher's own handlers shielded.
     """
     store = job.store
     try:
@@ -57,15 +58,12 @@ def _in_fresh_process(home: Path, run: RunRow) -> dict[str, Any]:
     entry = Path(__file__).resolve().parent.parent / "workstream_entry.py"
     argv = [sys.executable, "-I", str(entry), "_finish", run.id]
     env = {**os.environ, "WORKSTREAM_HOME": str(home)}
-    before = signal.signal(signal.SIGINT, _let_the_finish_answer)
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=env, check=False
         )
     except OSError as error:
         return {"failed": f"the finish could not be started: {error.strerror}"}
-    finally:
-        signal.signal(signal.SIGINT, before)
     try:
         document = json.loads(done.stdout)
     except ValueError:
@@ -92,10 +90,3 @@ def ask_to_stop(view: LeaseView) -> str:
     if host.life(pid, start) is Life.STOPPED:
         os.kill(pid, signal.SIGCONT)
     return f"asked the harness {pid} to end"
-
-
-def _let_the_finish_answer(*_: object) -> None:
-    """Take Ctrl-C without acting: the finish gets it too and stops at a batch boundary.
-
-    A handler, not SIG_IGN, which the finish would inherit.
-    """

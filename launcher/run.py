@@ -333,25 +333,31 @@ def record(job: Job, held: leases.Lease, target: Target) -> RunRow:
 
 
 def _watch(job: Job, held: leases.Lease, started: Started, heartbeat: Heartbeat) -> int:
-    """Wait for the child, finish the run, report. Returns the child's exit code."""
+    """Wait for the child, finish the run, report. Returns the child's exit code.
+
+    Once the child has ended no signal cuts the finish off: the status is the answer.
+    """
     log = job.store.home / "launcher.log"
     heartbeat.start()
     try:
-        status = started.process.wait(on_resume=heartbeat.poke, log=log)
+        status = started.process.wait(on_resume=heartbeat.poke, log=log, shielded=True)
         again = _refused(job, started, status)
         if again is not None:
             heartbeat.stop()  # no thread may hold a lock while the second child is forked
+            started.process.unshield()
             try:
                 heartbeat = Heartbeat(job.store, held)
                 started = _second_try(job, held, started, again)
                 heartbeat.start()
-                status = started.process.wait(on_resume=heartbeat.poke, log=log)
+                status = started.process.wait(on_resume=heartbeat.poke, log=log, shielded=True)
             except WorkstreamError as error:
                 say(f"no second start: {error}")  # the first one's status stays the answer
         finished = ending.finish(job, held, started.run, status)
+        heartbeat.stop()
+        report.end(job, held, started, status, finished)
     finally:
         heartbeat.stop()
-    report.end(job, held, started, status, finished)
+        started.process.unshield()
     return status.exit_code
 
 

@@ -1,6 +1,7 @@
 """`workstream _finish RUN`: the end of a run, in a fresh process of the installed program.
 
-Prints one JSON document on stdout. SIGINT stops it at a batch boundary.
+Prints one JSON document on stdout. SIGINT and SIGTERM stop it at a batch boundary; a closed terminal
+does not.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ def command(run: str) -> int:
     """Finish a run whose harness has ended."""
     from launcher.finish import finish
     from ledger import runs
-    from ledger.errors import UnavailableError, WorkstreamError
-    from ledger.store import open_store, state_home
+    from ledger.errors import StateError, UnavailableError, WorkstreamError
+    from ledger.store import DATABASE, open_store, state_home
 
     interrupted = False
 
@@ -28,9 +29,14 @@ def command(run: str) -> int:
         nonlocal interrupted
         interrupted = True
 
-    signal.signal(signal.SIGINT, on_interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_interrupt)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    home = state_home(os.environ)
     try:
-        with open_store(state_home(os.environ)) as store:
+        if not (home / DATABASE).exists():  # it is away: a new one must not take its place
+            raise StateError(f"there is no ledger at {home / DATABASE} any more")
+        with open_store(home) as store:
             row = runs.find(store, run)
             if row is None:
                 raise UnavailableError(f"there is no run {run}")
