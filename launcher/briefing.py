@@ -15,7 +15,7 @@ from launcher import tree
 from launcher.digest import Line, digest
 from launcher.place import Place
 from launcher.shares import choose
-from ledger import deliveries, deltas, facts, notes
+from ledger import deliveries, deltas, facts, notes, runs
 from ledger.gitstate import GitState
 from ledger.ids import DELIVERY_PLACEHOLDER
 from ledger.model import EventRow, NoteRow, SessionRow, Workstream
@@ -139,10 +139,17 @@ def _unfinished(store: Store, events: Sequence[EventRow]) -> bool:
 
 
 def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) -> list[str]:
-    """Pinned notes always, others once; the objective when it is new to the receiver."""
+    """Pinned notes always, others once; the objective when it is new to the receiver.
+
+    A note that was written in the receiver's own session is not news to it.
+    """
     seen = 0 if receiver is None else deliveries.notes_seen(store, receiver)
     found = notes.list_notes(store, workstream)
-    said = [_note(note) for note in found if note.pinned or note.id > seen]
+    said = [
+        _note(note)
+        for note in found
+        if note.pinned or (note.id > seen and not _written_there(store, note, receiver))
+    ]
     if workstream.objective is None:
         return said
     last = 0
@@ -153,7 +160,14 @@ def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) ->
     if not said and not new:
         return said
     text = cut(show(workstream.objective, newline=False), NOTE_BYTES, keep="head").text
-    return [f"[person] objective: {text}", *said]
+    by_agent = workstream.objective_by in runs.recent_entries(store, workstream)
+    return [f"[{'agent' if by_agent else 'person'}] objective: {text}", *said]
+
+
+def _written_there(store: Store, note: NoteRow, receiver: SessionRow | None) -> bool:
+    if receiver is None or note.run is None:
+        return False
+    return any(touched.session == receiver.id for touched in runs.sessions_of(store, note.run))
 
 
 def _note(note: NoteRow) -> str:
