@@ -33,7 +33,8 @@ from ledger.incoming import (
     Placed,
 )
 from ledger.model import EventKind
-from ledger.redaction import scrub, scrub_json
+from ledger.redaction import loose_strings, scrub, scrub_json
+from ledger.redaction.sieve import suspects
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,7 +79,12 @@ class _Incoming:
     place: _Place
     tag: bytes
     source: NewEvent | None
+    raw: bytes | None = None
+    """The text in UTF-8; None when it has lone surrogates."""
     tool_json: str | None = None
+    plain_text: bool = False
+    """The text is known to hold no secret."""
+    plain_input: bool = False
     row: append.Row | None = None
     eid: int = 0
 
@@ -210,13 +216,14 @@ class Ingest:
             depth = record.depth
             self._last_at = record.at
             tool_json = _dump(record.tool_input)
+            raw = _encoded(record.text)
+            text = record.text if raw is None else raw
             item = _Incoming(
                 ids.event_id(harness, record.kind, record.identity),
                 _Place(record.depth, record.record, record.block, record.active),
-                self._store.tag(
-                    content.canonical(record.text, record.tool, tool_json, record.exit_code)
-                ),
+                self._store.tag(content.canonical(text, record.tool, tool_json, record.exit_code)),
                 record,
+                raw,
                 tool_json,
             )
             first = work.by_id.get(item.event_id)
@@ -229,6 +236,7 @@ class Ingest:
 
     def _prepare(self, work: _Work, known: dict[str, tuple[int, bytes | None]]) -> None:
         """Scrub what seems to be new; find what changed at the source."""
+        _sieve([item for item in work.incoming if item.event_id not in known])
         for item in list(work.incoming):
             before = known.get(item.event_id)
             if before is None:
@@ -238,20 +246,20 @@ class Ingest:
                 self._annotate_change(work, item)
 
     def _make_row(self, work: _Work, item: _Incoming, event: NewEvent) -> None:
-        text, raw = storable(event.text)
-        scrubbed = scrub(text)
-        if scrubbed.text is not text:
-            raw = scrubbed.text.encode()
-        counts = Counter(scrubbed.counts)
+        counts: Counter[str] = Counter()
+        text, raw = event.text, item.raw
+        if raw is None or not item.plain_text:
+            text, raw = _scrubbed(event.text, counts)
         tool_json = item.tool_json
-        if tool_json is not None:
+        if tool_json is not None and not item.plain_input:
             tool_json, _ = storable(tool_json)
             value, found = scrub_json(json.loads(tool_json))
             if found:
                 tool_json = _dump(value)
                 counts.update(found)
-        work.redactions.update(counts)
-        size, text = len(raw), scrubbed.text
+        if counts:
+            work.redactions.update(counts)
+        size = len(raw)
         if size > content.LARGEST:
             raw = content.stub(raw)
             text = raw.decode()
@@ -600,6 +608,58 @@ def context_id(store: Store, context: Context) -> int:
         "INSERT INTO context (owner, host, store, cwd, head) VALUES (?,?,?,?,?)", values
     )
     return int(made.lastrowid or 0)
+
+
+def _sieve(items: Sequence[_Incoming]) -> None:
+    """Find out, for all of them at once, which hold nothing that is to be scrubbed."""
+    texts: list[bytes] = []
+    owners: list[tuple[_Incoming, bool]] = []
+    for item in items:
+        if item.source is None:
+            continue
+        if item.raw is not None:
+            item.plain_text = True
+            texts.append(item.raw)
+            owners.append((item, True))
+        parts = None if item.tool_json is None else _parts(item.source.tool_input)
+        if parts is not None:
+            item.plain_input = True
+            texts += parts
+            owners += [(item, False)] * len(parts)
+    for number in suspects(texts):
+        item, is_text = owners[number]
+        if is_text:
+            item.plain_text = False
+        else:
+            item.plain_input = False
+
+
+def _parts(tool_input: object) -> list[bytes] | None:
+    """Return the strings of a tool's input; None when they are not all that counts."""
+    strings = loose_strings(tool_input)  # type: ignore[arg-type]
+    if strings is None:
+        return None
+    try:
+        return [string.encode() for string in strings]
+    except UnicodeEncodeError:
+        return None
+
+
+def _encoded(text: str) -> bytes | None:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def _scrubbed(text: str, counts: Counter[str]) -> tuple[str, bytes]:
+    """Return the text as it may be stored, with its bytes; counts what was replaced."""
+    text, raw = storable(text)
+    scrubbed = scrub(text)
+    if scrubbed.text is text:
+        return text, raw
+    counts.update(scrubbed.counts)
+    return scrubbed.text, scrubbed.text.encode()
 
 
 def _dump(value: object) -> str | None:

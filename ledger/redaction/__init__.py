@@ -11,6 +11,13 @@ What is not: a secret without prefix, name or context (a bare hash or base64 tex
 
 from __future__ import annotations
 
-from ledger.redaction.scrubbing import SCRUB_VERSION, Json, Scrubbed, scrub, scrub_json
+from ledger.redaction.scrubbing import (
+    SCRUB_VERSION,
+    Json,
+    Scrubbed,
+    loose_strings,
+    scrub,
+    scrub_json,
+)
 
-__all__ = ["SCRUB_VERSION", "Json", "Scrubbed", "scrub", "scrub_json"]
+__all__ = ["SCRUB_VERSION", "Json", "Scrubbed", "loose_strings", "scrub", "scrub_json"]

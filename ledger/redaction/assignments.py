@@ -7,6 +7,7 @@ copy, whose offsets are those of the text, so each is a fast scan that stops onl
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ledger.redaction.lazy import Lazy
@@ -92,6 +93,7 @@ _XML: Final = Lazy(
 )
 
 
+@lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> str | None:
     """Give the marker type when a field of this name holds a secret, else None.
 
@@ -130,6 +132,31 @@ def find_assignments(
                 yield start, end, "password"
 
 
+def candidates(lower: bytes, words: frozenset[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield where ``find_assignments`` has something to judge."""
+    if words.isdisjoint(GATES):
+        return
+    if b"=" in lower or b":" in lower:
+        for rule in _NAMES:
+            if rule.gate in words:
+                for match in rule.pattern.now.finditer(lower):
+                    if _fits(rule, _head(lower, match.start()), match[0]):
+                        yield match.span()
+    if b"--" in lower:
+        yield from (match.span() for match in _FLAG.now.finditer(lower))
+    if b"</" in lower:
+        yield from (match.span() for match in _XML.now.finditer(lower))
+
+
+def _head(lower: bytes, start: int) -> bytes:
+    """Give the part of a name that stands before its telling word."""
+    window = lower[max(0, start - _HEAD_WINDOW) : start]
+    head = window[len(window.rstrip(_IDENTIFIER)) :]
+    if not head and window.endswith(_SPACED_HEADS):
+        head = window.split()[-1] + b" "  # "API key: ..."
+    return head
+
+
 def _after_names(rule: _Name, raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
     done = 0
     for match in rule.pattern.now.finditer(lower):
@@ -151,11 +178,7 @@ def _after_flags(raw: bytes, lower: bytes) -> Iterator[tuple[int, int, str]]:
 def _assigned(
     rule: _Name, match: re.Match[bytes], raw: bytes, lower: bytes
 ) -> tuple[int, int] | None:
-    window_start = max(0, match.start() - _HEAD_WINDOW)
-    window = lower[window_start : match.start()]
-    head = window[len(window.rstrip(_IDENTIFIER)) :]
-    if not head and window.endswith(_SPACED_HEADS):
-        head = window.split()[-1] + b" "  # "API key: ..."
+    head = _head(lower, match.start())
     if not _fits(rule, head, match[0]):
         return None
     name_start = match.start() - len(head)

@@ -180,6 +180,16 @@ GATES: Final = frozenset(
 """A text that holds none of these, lowercased, has no header, key block or command to look at."""
 
 
+_BY_WORD: Final[tuple[tuple[bytes, tuple[Lazy, ...]], ...]] = (
+    (b"private", (_KEY_BLOCK, _PUTTY)),
+    (b"auth", (_SCHEME,)),
+    (b"bearer", (_BEARER,)),
+    (b"cookie", (_COOKIE,)),
+    (b"login", (_NETRC,)),
+)
+"""(gate, what is looked for behind it)"""
+
+
 def find_contextual(
     raw: bytes, lower: bytes, words: frozenset[bytes], runs: list[bytes]
 ) -> Iterator[Span]:
@@ -209,6 +219,37 @@ def find_contextual(
             span for span in _shapes(_AUTH_SHAPES, lower, raw, lower) if _is_login(raw, span)
         )
     yield from _command_lines(raw, lower, words)
+
+
+def candidates(
+    raw: bytes, lower: bytes, words: frozenset[bytes], runs: list[bytes]
+) -> Iterator[tuple[int, int]]:
+    """Yield where ``find_contextual`` has something to judge; the arguments are the same."""
+    for pattern, text in _candidate_patterns(raw, lower, words, runs):
+        for match in pattern.now.finditer(text):
+            yield match.span()
+
+
+def _candidate_patterns(
+    raw: bytes, lower: bytes, words: frozenset[bytes], runs: list[bytes]
+) -> Iterator[tuple[Lazy, bytes]]:
+    if b"@" in lower and b"://" in lower:
+        yield _URL_PASSWORD, raw
+        yield _URL_TOKEN, lower
+    if runs:
+        joined = b" ".join([b"", *runs]).lower()
+        yield from ((shape[1], lower) for shape in _RUN_SHAPES if shape[0] in joined)
+        yield from ((shape[1], lower) for shape in _SIGNATURES if shape[0] in lower)
+    if words.isdisjoint(GATES):
+        return
+    for word, patterns in _BY_WORD:
+        if word in words:
+            yield from ((pattern, lower) for pattern in patterns)
+    if b"auth" in words:
+        yield from ((shape[1], lower) for shape in _AUTH_SHAPES if shape[0] in lower)
+    for pattern, programs in _COMMANDS:
+        if any(gate in words and program in lower for gate, program in programs):
+            yield pattern, lower
 
 
 def _is_login(raw: bytes, span: Span) -> bool:

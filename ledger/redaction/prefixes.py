@@ -213,6 +213,25 @@ def find_tokens(raw: bytes, runs: list[bytes]) -> Iterator[tuple[int, int, str]]
 
     ``runs`` are those of ``long_runs(raw)``.
     """
+    for match, kind in _prefixed(raw, runs):
+        yield match.start(), match.end(), kind
+    if has_whole_run(runs):
+        for match in _discord().finditer(raw):
+            yield match.start(), match.end(), "discord-token"
+
+
+def token_candidates(raw: bytes, runs: list[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield where ``find_tokens`` has something to yield, but for ``has_whole_run``."""
+    for match, _ in _prefixed(raw, runs):
+        yield match.span()
+
+
+def has_whole_run(runs: list[bytes]) -> bool:
+    """Tell whether a stretch is such a token that its beginning may be that of the text."""
+    return any(len(run) >= _DISCORD_LENGTH and _discord().search(run) for run in runs)
+
+
+def _prefixed(raw: bytes, runs: list[bytes]) -> Iterator[tuple[re.Match[bytes], str]]:
     if not runs:
         return
     joined = b" ".join([b"", *runs])
@@ -223,10 +242,7 @@ def find_tokens(raw: bytes, runs: list[bytes]) -> Iterator[tuple[int, int, str]]
         rule = RULES[_NUMBERS[prefix]]
         for match in _compiled(prefix).finditer(raw):
             if not rule.mixed or _has_digits(match[0]):
-                yield match.start(), match.end(), rule.kind
-    if any(len(run) >= _DISCORD_LENGTH and _discord().search(run) for run in runs):
-        for match in _discord().finditer(raw):
-            yield match.start(), match.end(), "discord-token"
+                yield match, rule.kind
 
 
 @cache

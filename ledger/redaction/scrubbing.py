@@ -59,6 +59,45 @@ def scrub_json(value: Json) -> tuple[Json, dict[str, int]]:
     return _walk(value, counts, 0), dict(sorted(counts.items()))
 
 
+def loose_strings(value: Json) -> list[str] | None:
+    """Give all strings of a JSON value when ``scrub_json`` is no more than ``scrub`` of each.
+
+    None when a name, a neighbour or the depth decides about a part of it: then only
+    ``scrub_json`` knows.
+    """
+    found: list[str] = []
+    level: list[Json] = [value]
+    for _ in range(_DEEPEST):
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, str):
+                found.append(item)
+            elif isinstance(item, list):
+                if any(isinstance(each, str) and _steers(each) for each in item):
+                    return None
+                below += item
+            elif isinstance(item, dict):
+                if _names_secret(item):
+                    return None
+                found += item
+                below += item.values()
+        if not below:
+            return found
+        level = below
+    return None
+
+
+def _steers(argument: str) -> bool:
+    """Tell whether an argument says what another one is."""
+    return argument.endswith("curl") or (argument.startswith("--") and "=" not in argument)
+
+
+def _names_secret(fields: dict[str, Json]) -> bool:
+    if "value" in fields and ("name" in fields or "key" in fields):
+        return True
+    return any(is_secret_name(key) for key in fields)
+
+
 def _spans(raw: bytes) -> list[tuple[int, int, str]]:
     """Give the disjoint spans to replace, in order; of overlapping ones the first names it."""
     lower = raw.lower()
