@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ledger.errors import ConfigError
+from ledger.errors import ConfigError, UsageError
 
 DEFAULT_BUDGET: Final = 9_000
 MIN_BUDGET: Final = 800
@@ -273,9 +273,13 @@ def _checked(key: str, value: Any, where: str) -> Any:  # noqa: ANN401
 
 
 def checked_budget(value: int, where: str) -> int:
-    """Return a budget inside its bounds. Raises ConfigError naming them."""
+    """Return a budget inside its bounds.
+
+    Raises an error naming them: UsageError for an option, ConfigError for a file or a variable.
+    """
     if not MIN_BUDGET <= value <= MAX_BUDGET:
-        raise ConfigError(f"budget in {where} must be from {MIN_BUDGET} to {MAX_BUDGET} bytes")
+        kind = UsageError if where.startswith("--") else ConfigError
+        raise kind(f"budget in {where} must be from {MIN_BUDGET} to {MAX_BUDGET} bytes")
     return value
 
 

@@ -211,6 +211,9 @@ def _start(job: Job, held: leases.Lease) -> Started:
         options=_maybe_adopt(job),
     )
     target = planning.decide(planning_request(job, held), one_shot=job.one_shot)
+    if job.options.adopt is not None or job.invocation.select is Select.RESUME:
+        # Perhaps linked just now, by the person's choice: its past is not the work of this run.
+        catch_up(store, job.choice.workstream, job.place, say_losses=not job.options.quiet)
     _warn_of_neighbours(job)
     row = record(job, held, target)
     return _launch(job, held, target, row, began)
