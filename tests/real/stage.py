@@ -89,8 +89,10 @@ class Stage:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
             "PATH": os.pathsep.join(
-                [*(str(harness_program(name).parent) for name in ("codex", "claude"))]
-                + [os.environ.get("PATH", os.defpath)]
+                [
+                    *(str(harness_program(name).parent) for name in ("codex", "claude")),
+                    os.environ.get("PATH", os.defpath),
+                ]
             ),
         }
         self._reports = 0
