@@ -38,7 +38,7 @@ def _content(value: dict[str, object]) -> Content:
     blocker = value["blocker"]
     if not isinstance(state, list) or not isinstance(omissions, list):
         raise TypeError("state and omissions are lists")
-    if blocker is not None and not isinstance(blocker, int):
+    if blocker is not None and type(blocker) is not int:
         raise TypeError("blocker is a number")
     return Content(
         schema=_text(value["schema"]),
