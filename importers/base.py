@@ -17,12 +17,15 @@ Rules every reader keeps:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+_NONE: Final[Mapping[str, Json]] = MappingProxyType({})
 
 
 class Kind(StrEnum):
@@ -51,8 +54,7 @@ class StoreUnreadable(Exception):  # noqa: N818  (states a fact about the store)
     """A store or a session in it cannot be read; the text names the path and the reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Where a native session lives: what `locate` and `discover` return."""
 
     harness: str
@@ -73,8 +75,7 @@ class Source:
         return self.paths[-1] if self.paths else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFacts:
+class SessionFacts(NamedTuple):
     """What a session says about itself. Fields that are not known are None and change nothing."""
 
     native_id: str
@@ -100,8 +101,7 @@ class SessionFacts:
 # --- items --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """One visible thing. `identity` + `kind` make the event id."""
 
     identity: tuple[str, ...]
@@ -129,11 +129,10 @@ class Event:
     """For tool results: ok, error, interrupted, unknown."""
     cwd: str | None = None
     active: bool = True
-    meta: Mapping[str, Json] = field(default_factory=dict)
+    meta: Mapping[str, Json] = _NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(NamedTuple):
     """Records [first, last] of this session became superseded, or active again."""
 
     first: int
@@ -141,8 +140,7 @@ class Mark:
     active: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class Sighting(NamedTuple):
     """One of our delivery ids, found in a context record of the session."""
 
     delivery: str
@@ -151,8 +149,7 @@ class Sighting:
     active: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """A line that one of our own commands printed inside the harness: `workstream-receipt/1 …`."""
 
     line: str
@@ -160,8 +157,7 @@ class Receipt:
     record: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(NamedTuple):
     """State of a turn: open, complete, interrupted, failed. The last item for a turn counts."""
 
     turn: str
@@ -172,8 +168,7 @@ class Turn:
     ended_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """The harness's own plan or todo list as it stands now; replaces the one before."""
 
     items: tuple[tuple[str, str], ...]
@@ -181,8 +176,7 @@ class Plan:
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(NamedTuple):
     """Token figures as the store has them; never estimated."""
 
     at: int
@@ -194,8 +188,7 @@ class Usage:
     """Compactions newly seen with this item; added up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(NamedTuple):
     """A provider refused to go on: quota, rate or usage limit."""
 
     at: int
@@ -203,8 +196,7 @@ class Limit:
     resets_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFact:
+class FileFact(NamedTuple):
     """A file was read or changed by a tool of this session or of one of its subagents."""
 
     path: str
@@ -214,8 +206,7 @@ class FileFact:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCheck:
+class AgentCheck(NamedTuple):
     """A command that a subagent ran, with its outcome."""
 
     agent: str
@@ -225,19 +216,17 @@ class AgentCheck:
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """Records of a class that is never stored.
 
     Kinds: reasoning, injected, briefing, bookkeeping, subagent, own_output, `unknown:<type>`.
     """
 
     kind: str
-    count: int = 1
+    number: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(NamedTuple):
     """Something that could not be imported; becomes an annotation, once per position."""
 
     position: str
@@ -266,8 +255,7 @@ Item: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(NamedTuple):
     """A bounded step of a read: committed together with `state`, or not at all."""
 
     items: tuple[Item, ...]
@@ -279,8 +267,7 @@ class Batch:
     """Source bytes consumed by this batch, for progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A record of a tree store, kept by the ledger so that branch state costs only new records."""
 
     uuid: str
@@ -313,8 +300,7 @@ class NodeIndex(Protocol):
 # --- the importer -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """Bounds of one read."""
 
     batch_items: int = 2000

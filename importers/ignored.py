@@ -10,7 +10,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import translate
 from typing import Final
 
@@ -56,8 +55,8 @@ class Ignored:
                 dropped[IGNORED] += 1
             else:
                 kept.append(item)
-        kept += [LeftOut(kind=kind, count=count) for kind, count in dropped.items()]
-        return replace(batch, items=tuple(kept))
+        kept += [LeftOut(kind=kind, number=count) for kind, count in dropped.items()]
+        return batch._replace(items=tuple(kept))
 
     def _drops(self, item: Item) -> bool:
         if isinstance(item, FileFact):

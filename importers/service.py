@@ -10,9 +10,11 @@ cursor moved under it throws its batch away and reads on from the stored cursor.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -146,7 +148,8 @@ def import_session(
         ignored=ignored,
     )
     try:
-        facts = _read_on(job)
+        with _uncollected():
+            facts = _read_on(job)
     except StoreUnreadable as error:
         _unreadable(store, session, str(error), summary)
         return summary
@@ -224,6 +227,19 @@ class _Job:
     ignored: Ignored
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the cycle collector off: a batch makes many objects, none of them in a cycle."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _read_on(job: _Job) -> SessionFacts | None:
     """Read from the stored cursor to the end, again from there whenever it moved under us."""
     for _ in range(MAX_TURNS):
@@ -284,7 +300,7 @@ def sort_items(batch: Batch) -> tuple[Additions, Counter[str]]:
         elif isinstance(item, Loss):
             out.records.append(Placed(item))
         elif isinstance(item, LeftOut):
-            left_out[item.kind] += item.count
+            left_out[item.kind] += item.number
         elif isinstance(item, Plan):
             out.plan = item
         else:
@@ -301,7 +317,7 @@ def _identified(event: Event) -> Event:
     let the real one count.
     """
     if event.kind is Kind.TOOL_RESULT and event.status == "interrupted":
-        return replace(event, identity=(*event.identity, "interrupted"))
+        return event._replace(identity=(*event.identity, "interrupted"))
     return event
 
 

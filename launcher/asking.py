@@ -33,7 +33,7 @@ def ask_for(place: Place, name: str, args: tuple[str, ...]) -> Asked:
     if entry.name == entry.use:
         entry = replace(entry, name=adapter.name, use=adapter.name)
     invocation = adapter.classify((*entry.args, *args))
-    return Asked(entry=entry, adapter=adapter, invocation=replace(invocation, args=args))
+    return Asked(entry=entry, adapter=adapter, invocation=invocation._replace(args=args))
 
 
 def last_harness(store: Store, place: Place, options: RunOptions, choice: Choice) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from launcher import prompts
@@ -33,7 +32,7 @@ def relink(directory: Path, wanted: str | None, *, yes: bool, dry_run: bool) -> 
             )
         _confirm(place, repository, keys, yes=yes or dry_run)
         if not dry_run:
-            repositories.relink(store, repository, replace(keys, roots=_roots(directory, place)))
+            repositories.relink(store, repository, keys._replace(roots=_roots(directory, place)))
     would = "would be used" if dry_run else "is used"
     return f"{directory} {would} with the workstreams of {repository.name} from now on"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.place import Place
@@ -38,7 +38,7 @@ def find_repository(store: Store, place: Place) -> Repository | None:
     found = repositories.find(store, keys)
     if found is None and keys.kind is RepositoryKind.DIRECTORY:
         for ancestor in _ancestors(keys, place):
-            found = repositories.find(store, replace(keys, directory=ancestor, worktree=ancestor))
+            found = repositories.find(store, keys._replace(directory=ancestor, worktree=ancestor))
             if found is not None:
                 return found
     if found is not None and store.writable:

@@ -181,7 +181,7 @@ def _same(before: CheckpointRow, state: GitState, partial: str | None) -> bool:
 
 
 def _checkpoint(row: sqlite3.Row) -> CheckpointRow:
-    values = {name: row[name] for name in CheckpointRow.__slots__}
+    values = {name: row[name] for name in CheckpointRow._fields}
     values["paths"] = {
         path: (entry[0], entry[1]) for path, entry in json.loads(row["paths"]).items()
     }

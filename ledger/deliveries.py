@@ -20,8 +20,10 @@ from ledger.model import (
     RunRow,
     SessionRow,
     SessionState,
+    Workstream,
     run_id,
     session_id,
+    workstream_id,
 )
 from ledger.ranges import Ranges, merged, without
 
@@ -239,18 +241,78 @@ def notes_seen(store: Store, session: SessionRow | int) -> int:
     return 0 if row is None or row[0] is None else int(row[0])
 
 
+def of_handoff(store: Store, workstream: Workstream | int, handoff: str) -> list[DeliveryRow]:
+    """Return the deliveries of a workstream that carried a handoff, by its content digest."""
+    rows = store.all(
+        "SELECT delivery.* FROM briefing JOIN delivery ON delivery.briefing = briefing.id"
+        " JOIN run ON run.id = briefing.run WHERE briefing.handoff = ? AND run.workstream = ?"
+        " ORDER BY delivery.printed_at, delivery.id",
+        handoff,
+        workstream_id(workstream),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def first_seen(store: Store, workstream: Workstream | int, handoff: str) -> int | None:
+    """Return when a handoff was first found on an active chain, or None."""
+    row = store.one(
+        "SELECT min(sighting.found_at) AS at FROM briefing"
+        " JOIN run ON run.id = briefing.run"
+        " JOIN delivery ON delivery.briefing = briefing.id"
+        " JOIN sighting ON sighting.delivery = delivery.id AND sighting.active = 1"
+        " WHERE briefing.handoff = ? AND run.workstream = ?",
+        handoff,
+        workstream_id(workstream),
+    )
+    return None if row is None or row["at"] is None else int(row["at"])
+
+
+def handoffs_seen(store: Store, session: SessionRow | int) -> set[str]:
+    """Return the content digests of the handoffs on the session's active chain."""
+    rows = store.all(
+        "SELECT DISTINCT briefing.handoff" + _SEEN + " AND briefing.handoff IS NOT NULL",
+        session_id(session),
+    )
+    return {str(row["handoff"]) for row in rows}
+
+
+def acknowledge(
+    store: Store,
+    workstream: Workstream | int,
+    handoff: str,
+    session: SessionRow | int | None,
+) -> int:
+    """Mark seen deliveries of a handoff as acknowledged; return how many.
+
+    Those to one session, or all where a person answered. Inside the caller's transaction, which
+    checks the lease.
+    """
+    receiver = None if session is None else session_id(session)
+    done = store.db.execute(
+        "UPDATE delivery SET state = ?1, updated_at = ?2 WHERE state = ?3"
+        " AND briefing IN (SELECT briefing.id FROM briefing JOIN run ON run.id = briefing.run"
+        " WHERE briefing.handoff = ?4 AND run.workstream = ?5)"
+        " AND (?6 IS NULL OR session = ?6)",
+        (
+            *(DeliveryState.ACKNOWLEDGED, store.clock.now_ms(), DeliveryState.SEEN, handoff),
+            *(workstream_id(workstream), receiver),
+        ),
+    )
+    return done.rowcount
+
+
 def _ranges(text: str) -> Ranges:
     return tuple((int(first), int(last)) for first, last in json.loads(text))
 
 
 def _briefing(row: sqlite3.Row) -> BriefingRow:
-    values = {name: row[name] for name in BriefingRow.__slots__}
+    values = {name: row[name] for name in BriefingRow._fields}
     values["included"] = _ranges(row["included"])
     values["omitted"] = _ranges(row["omitted"])
     return BriefingRow(**values)
 
 
 def _delivery(row: sqlite3.Row) -> DeliveryRow:
-    values = {name: row[name] for name in DeliveryRow.__slots__}
+    values = {name: row[name] for name in DeliveryRow._fields}
     values["state"] = DeliveryState(row["state"])
     return DeliveryRow(**values)

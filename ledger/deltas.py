@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ledger import deliveries, events
@@ -327,11 +327,11 @@ def _unpacked(store: Store, row: EventRow, budget: int) -> tuple[EventRow, int]:
         text = events.body(store, row.eid) or ""
     except StateCorruptError:
         # One damaged text must not stop a start: the event is told without it, `verify` finds it.
-        return replace(row, text="", truncated=True), 0
+        return row._replace(text="", truncated=True), 0
     if len(text) <= CLIP:
-        return replace(row, text=text, truncated=len(text.encode()) < row.bytes), row.bytes
+        return row._replace(text=text, truncated=len(text.encode()) < row.bytes), row.bytes
     clipped = text[:_HEAD] + _CUT + text[-(CLIP - _HEAD) :]
-    return replace(row, text=clipped, truncated=True), row.bytes
+    return row._replace(text=clipped, truncated=True), row.bytes
 
 
 # --- owed -----------------------------------------------------------------------------------------

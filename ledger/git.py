@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -107,7 +107,7 @@ def with_roots(checkout: Checkout, *, timeout_ms: int = 2000) -> RepositoryKeys:
         return checkout.keys
     url = remote_without_userinfo(text(remote.out).strip()) if remote.code == 0 else ""
     digest = hashlib.sha256("\n".join(["roots/1", url, *commits]).encode()).hexdigest()
-    return replace(checkout.keys, roots=digest[:32])
+    return checkout.keys._replace(roots=digest[:32])
 
 
 def remote_without_userinfo(url: str) -> str:

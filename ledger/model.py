@@ -8,8 +8,8 @@ the Unix epoch, UTC. `id` fields are row ids of this database, good inside one s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class EventKind(StrEnum):
@@ -100,8 +100,7 @@ class RepositoryKind(StrEnum):
     DIRECTORY = "directory"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryKeys:
+class RepositoryKeys(NamedTuple):
     """What a checkout can be recognised by (made by `ledger/git.py`)."""
 
     kind: RepositoryKind
@@ -119,8 +118,7 @@ class RepositoryKeys:
     """Realpath of a plain directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(NamedTuple):
     """A repository known to this store."""
 
     id: str
@@ -129,8 +127,7 @@ class Repository:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workstream:
+class Workstream(NamedTuple):
     """A named line of work."""
 
     id: int
@@ -146,8 +143,7 @@ class Workstream:
     """Sequence number of the newest event, 0 when there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """A native session that is linked to a workstream."""
 
     id: int
@@ -179,8 +175,7 @@ class SessionRow:
     linked_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkRow:
+class LinkRow(NamedTuple):
     """Which session is the current one of (workstream, entry, store, one-shot or not)."""
 
     workstream: int
@@ -192,8 +187,7 @@ class LinkRow:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(NamedTuple):
     """A managed launch."""
 
     id: str
@@ -231,8 +225,7 @@ class RunRow:
     """JSON of the finish."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSession:
+class RunSession(NamedTuple):
     """A native session that a run touched."""
 
     run: str
@@ -241,8 +234,7 @@ class RunSession:
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
+class EventRow(NamedTuple):
     """An event of the log, in the form that people and programs are shown."""
 
     eid: int
@@ -277,8 +269,7 @@ class EventRow:
     """Length of the whole text in UTF-8."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRow:
+class NoteRow(NamedTuple):
     """A sentence of the person's own for the next agent."""
 
     id: int
@@ -293,8 +284,7 @@ class NoteRow:
     retired_at: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BriefingRow:
+class BriefingRow(NamedTuple):
     """A composed briefing; `text` holds the delivery placeholder."""
 
     id: int
@@ -315,8 +305,7 @@ class BriefingRow:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryRow:
+class DeliveryRow(NamedTuple):
     """One printing of one briefing to one native session."""
 
     id: str
@@ -331,8 +320,7 @@ class DeliveryRow:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRow:
+class CheckpointRow(NamedTuple):
     """The state of a work tree that was recorded."""
 
     id: int
@@ -354,8 +342,7 @@ class CheckpointRow:
     """Why it is incomplete."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptRow:
+class ReceiptRow(NamedTuple):
     """A line that one of our own commands printed inside a harness; waits for its run's end."""
 
     digest: str

@@ -49,7 +49,7 @@ def pending(store: Store, workstream: Workstream | int) -> list[ReceiptRow]:
         " ORDER BY found_at, digest",
         workstream_id(workstream),
     )
-    return [ReceiptRow(**{name: row[name] for name in ReceiptRow.__slots__}) for row in rows]
+    return [ReceiptRow(**{name: row[name] for name in ReceiptRow._fields}) for row in rows]
 
 
 def applied(store: Store, receipt: str, refused: str | None = None) -> None:

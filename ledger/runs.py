@@ -260,7 +260,7 @@ def live_of_session(store: Store, session: SessionRow | int) -> RunRow | None:
 
 
 def _run(row: sqlite3.Row) -> RunRow:
-    values = {name: row[name] for name in RunRow.__slots__}
+    values = {name: row[name] for name in RunRow._fields}
     values["step"] = Step(row["step"])
     values["outcome"] = None if row["outcome"] is None else Outcome(row["outcome"])
     values["one_shot"] = bool(row["one_shot"])

@@ -337,7 +337,7 @@ def set_state(
 
 def session_row(row: sqlite3.Row) -> SessionRow:
     """Build a SessionRow from a row that has session's columns and `home`."""
-    values = {name: row[name] for name in SessionRow.__slots__}
+    values = {name: row[name] for name in SessionRow._fields}
     values["one_shot"] = bool(row["one_shot"])
     values["deliver"] = bool(row["deliver"])
     values["origin"] = Origin(row["origin"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ledger.store import Store
 
-_COLUMNS: Final = tuple(Workstream.__slots__)
+_COLUMNS: Final = tuple(Workstream._fields)
 
 
 def create(store: Store, repository: str, name: str) -> Workstream:

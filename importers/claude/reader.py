@@ -126,7 +126,7 @@ class Reading:
                 for step in agents.sweep(path, self._state.agents, self._limits):
                     items = list(step.items)
                     if step.records:
-                        items.append(LeftOut(kind="subagent", count=step.records))
+                        items.append(LeftOut(kind="subagent", number=step.records))
                     yield self._batch(items, step.read_bytes)
             except StoreUnreadable as error:
                 name = f"{agents.FOLDER}/{path.name}"
@@ -328,7 +328,7 @@ class Reading:
         for twig in order:
             speech.hear(fresh[twig.uuid])
         items += speech.items()
-        items += [LeftOut(kind=kind, count=count) for kind, count in batch.left_out.items()]
+        items += [LeftOut(kind=kind, number=count) for kind, count in batch.left_out.items()]
         self._state.position = tail.position.dump()
         return self._batch(items, tail.offset - begin)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 from importers.base import (
@@ -227,20 +226,19 @@ class _Reader:
         if not metas:
             return SessionFacts(native_id=self._chain.thread)
         newest = metas[-1]
-        facts = replace(metas[0].facts(), version=newest.version, provider=newest.provider)
+        facts = metas[0].facts()._replace(version=newest.version, provider=newest.provider)
         progress = self._state.segments.get(self._chain.own[-1].id)
         context = progress.context if progress else None
         if context is None:
             return facts
-        return replace(
-            facts, cwd=context.cwd or facts.cwd, model=context.model, last_at=context.last_at
+        return facts._replace(
+            cwd=context.cwd or facts.cwd, model=context.model, last_at=context.last_at
         )
 
     def _later_facts(self, segment: Segment, translator: Translator) -> SessionFacts:
         context, facts = translator.context, self._facts
         meta_cwd = segment.meta.cwd if segment.meta else None
-        return replace(
-            facts,
+        return facts._replace(
             cwd=context.cwd or meta_cwd or facts.cwd,
             model=context.model or facts.model,
             last_at=context.last_at or facts.last_at,
@@ -293,7 +291,7 @@ class _Reader:
                 left += item.kind in {Kind.USER_MESSAGE, Kind.ASSISTANT_MESSAGE}
                 self._check(thread, item, commands)
         if left:
-            self._items.append(LeftOut(kind="subagent", count=left))
+            self._items.append(LeftOut(kind="subagent", number=left))
         for child in sorted(translator.children):
             self._state.children.setdefault(child, Child())
 

@@ -158,7 +158,7 @@ class Translator:
             self.items.append(usage)
         self.context.last_at = milliseconds(self._stamp) or self.context.last_at
         items, self.items = self.items, []
-        items.extend(LeftOut(kind=kind, count=count) for kind, count in sorted(self.left.items()))
+        items.extend(LeftOut(kind=kind, number=count) for kind, count in sorted(self.left.items()))
         self.left.clear()
         return items
 

@@ -8,10 +8,12 @@ run's folder, as bytes it returns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol
+
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Form(StrEnum):
@@ -37,8 +39,7 @@ class Select(StrEnum):
     """The user asked for a session that leaves no trace: nothing can be imported."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
+class Invocation(NamedTuple):
     """Native arguments, understood by a small table; `args` is what the user typed, in order."""
 
     form: Form
@@ -46,12 +47,11 @@ class Invocation:
     select: Select = Select.NONE
     native_id: str | None = None
     """Session named by the user, for CREATE, RESUME and FORK."""
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = _NONE
     """What the adapter noticed and needs again in `plan` (positions, settings, reasons)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(NamedTuple):
     """An executable that was found and asked for its version."""
 
     path: Path
@@ -76,8 +76,7 @@ class Readiness(StrEnum):
     """The harness would refuse it (other provider, needed directory gone); `detail` says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preflight:
+class Preflight(NamedTuple):
     """Answer of `preflight`."""
 
     readiness: Readiness
@@ -86,8 +85,7 @@ class Preflight:
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
+class Channel(NamedTuple):
     """How context reaches the harness's model in this run, on this call."""
 
     name: str
@@ -100,8 +98,7 @@ class Channel:
     """Why it is not the preferred channel: "hooks are switched off in …"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRequest:
+class LaunchRequest(NamedTuple):
     """Everything an adapter may use to build a launch."""
 
     invocation: Invocation
@@ -132,8 +129,7 @@ class LaunchRequest:
     hook chooses itself. Composed after `channel` said how much fits; only `plan` reads it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(NamedTuple):
     """A launch, ready for exec."""
 
     argv: tuple[str, ...]

@@ -223,7 +223,7 @@ def test_b031_unknown_records_move_the_cursor_cheaply(home: Path) -> None:
         ledger.state = batches[-1].state
         assert sum(batch.read_bytes for batch in batches) == 23
         assert [each for batch in batches for each in batch.items] == [
-            LeftOut(kind="unknown:zz-progress", count=1)
+            LeftOut(kind="unknown:zz-progress", number=1)
         ]
 
 
@@ -323,7 +323,7 @@ def test_b060_preamble_is_context_and_not_the_first_prompt(home: Path) -> None:
     rollout(home, HEAD + encode([preamble, user("true prompt")], ordinal=1))
     ledger = imported(home)
     assert ledger.conversation() == [("user", "true prompt")]
-    assert LeftOut(kind="injected", count=1) in ledger.items
+    assert LeftOut(kind="injected", number=1) in ledger.items
 
 
 def test_b065_b066_subagent_and_reviewer_threads_are_told_apart(home: Path) -> None:

@@ -70,18 +70,18 @@ def test_patterns_match_like_in_a_shell(pattern: str, path: str, ignored: bool) 
 )
 def test_a_call_on_an_ignored_path_is_left_out_with_its_result(touching: Event) -> None:
     kept = Ignored([".env"], "/w").without(batch(touching, result("c"), result("other")))
-    assert kept.items == (result("other"), LeftOut(kind=IGNORED, count=2))
+    assert kept.items == (result("other"), LeftOut(kind=IGNORED, number=2))
 
 
 def test_the_result_is_left_out_in_a_later_batch_too() -> None:
     rules = Ignored([".env"], "/w")
     rules.without(batch(call("c", file_path=".env")))
-    assert rules.without(batch(result("c"))).items == (LeftOut(kind=IGNORED, count=1),)
+    assert rules.without(batch(result("c"))).items == (LeftOut(kind=IGNORED, number=1),)
 
 
 def test_file_facts_of_ignored_paths_are_left_out() -> None:
     fact = FileFact(path="/w/.env", action="edit", at=1)
-    assert Ignored([".env"], "/w").without(batch(fact)).items == (LeftOut(kind=IGNORED, count=1),)
+    assert Ignored([".env"], "/w").without(batch(fact)).items == (LeftOut(kind=IGNORED, number=1),)
 
 
 def test_without_patterns_the_batch_is_the_same_object() -> None:

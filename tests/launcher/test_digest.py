@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from launcher.digest import Share, collapse_pastes, digest
@@ -34,7 +33,7 @@ BASE = EventRow(
 
 
 def row(seq: int, kind: EventKind, text: str = "", **columns: Any) -> EventRow:
-    return dataclasses.replace(BASE, seq=seq, eid=seq, kind=kind, text=text, **columns)
+    return BASE._replace(seq=seq, eid=seq, kind=kind, text=text, **columns)
 
 
 def call(seq: int, text: str, name: str, tool: str = "Bash", **columns: Any) -> EventRow:

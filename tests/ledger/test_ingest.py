@@ -237,14 +237,14 @@ def test_a_second_reading_from_the_start_places_records_anew(
     session = link(store, workstream)
     delivery = Sighting(delivery="dlv_a", depth=0, record=0)
     apply(store, session, [event(0, name="gone"), event(1, name="kept"), delivery])
-    apply(store, session, [LeftOut(kind="reasoning", count=3), Usage(at=1, compactions=2)])
+    apply(store, session, [LeftOut(kind="reasoning", number=3), Usage(at=1, compactions=2)])
     applied = apply(
         store,
         session,
         [
             event(0, name="kept"),
             event(1, name="new"),
-            LeftOut(kind="reasoning", count=3),
+            LeftOut(kind="reasoning", number=3),
             Usage(at=1, compactions=2),
             Mark(first=0, last=0, active=False),
         ],
@@ -325,7 +325,7 @@ def test_what_a_session_shows_beside_its_words_is_kept(
         AgentCheck(agent="sub", call_id="c", command="make", exit_code=None, at=5),
         AgentCheck(agent="sub", call_id="c", command="make", exit_code=2, at=6),
         LeftOut(kind="reasoning"),
-        LeftOut(kind="reasoning", count=2),
+        LeftOut(kind="reasoning", number=2),
     ]
     apply(store, session, items)
     turn = store.one("SELECT state, error, started_at, ended_at FROM turn")

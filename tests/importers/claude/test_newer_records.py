@@ -42,7 +42,7 @@ def test_copies_of_requests_and_other_new_side_records_say_nothing(
     t.assistant("ok")
     got = read(t.write(tmp_path))
     assert [event.text for event in got.of(Event)] == ["one", "ok"]
-    assert [(i.kind, i.count) for i in got.of(LeftOut)] == [("bookkeeping", 1)]
+    assert [(i.kind, i.number) for i in got.of(LeftOut)] == [("bookkeeping", 1)]
 
 
 def _rewound() -> Transcript:

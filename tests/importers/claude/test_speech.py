@@ -599,7 +599,7 @@ def test_unknown_records_are_counted_by_type(tmp_path: Path) -> None:
     t.assistant({"type": "zz-block"})
     t.side("summary", summary="An old title", leafUuid="x")
     got = read(t.write(tmp_path))
-    assert {item.kind: item.count for item in got.of(LeftOut)} == {
+    assert {item.kind: item.number for item in got.of(LeftOut)} == {
         "unknown:zz-progress": 1,
         "unknown:zz-tree": 1,
         "unknown:block zz-block": 1,

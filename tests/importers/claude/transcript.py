@@ -224,7 +224,7 @@ class Got:
     def left_out(self) -> dict[str, int]:
         counts: dict[str, int] = {}
         for item in self.of(_left_out()):
-            counts[item.kind] = counts.get(item.kind, 0) + item.count
+            counts[item.kind] = counts.get(item.kind, 0) + item.number
         return counts
 
 

@@ -184,7 +184,7 @@ def test_subagents_give_facts_and_no_messages() -> None:
     assert [(check.command, check.exit_code) for check in checks] == [("ls | wc -l", 0)] * 2
     assert len({check.agent for check in checks}) == 2
     assert not any("There is 1 file" in text for _, text in ledger.conversation())
-    assert sum(left.count for left in ledger.of(LeftOut) if left.kind == "subagent") >= 4
+    assert sum(left.number for left in ledger.of(LeftOut) if left.kind == "subagent") >= 4
 
 
 def test_injected_context_is_counted_and_never_stored() -> None:
@@ -193,7 +193,7 @@ def test_injected_context_is_counted_and_never_stored() -> None:
     texts = " ".join(text for _, text, _, _ in ledger.present())
     assert "Handoff" not in texts
     assert "Project rule" not in texts
-    left = {each.kind: each.count for each in ledger.of(LeftOut)}
+    left = {each.kind: each.number for each in ledger.of(LeftOut)}
     assert left["injected"] == 4
 
 

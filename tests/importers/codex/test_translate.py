@@ -51,7 +51,7 @@ def tools(ledger: Ledger) -> list[tuple[str, str | None, str, int | None, str | 
 def left(ledger: Ledger) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in ledger.of(LeftOut):
-        counts[each.kind] = counts.get(each.kind, 0) + each.count
+        counts[each.kind] = counts.get(each.kind, 0) + each.number
     return counts
 
 

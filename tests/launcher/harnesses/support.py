@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def prepare(adapter: Adapter, wanted: LaunchRequest, text: str) -> tuple[Channel
     (wanted.run_dir / "hook.json").write_text(json.dumps(settings), encoding="utf-8")
     if not by_hook:
         stamped = text.replace(ids.DELIVERY_PLACEHOLDER, ids.delivery_id(NONCE, 1))
-        wanted = replace(wanted, text=stamped)
+        wanted = wanted._replace(text=stamped)
     launch = adapter.plan(wanted, channel)
     for name, data in launch.files.items():
         path = wanted.run_dir / name
