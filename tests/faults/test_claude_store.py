@@ -97,7 +97,7 @@ def test_b009_o01_a_lone_surrogate_becomes_valid_text(tmp_path: Path) -> None:
     path = _put(tmp_path, join(lines))
     got = read(path)
     texts = [event.text for event in got.of(Event)]
-    assert texts == ["cut \ufffd…", "", "out \ufffd…"]
+    assert texts == ["cut \ufffd…", "echo \ufffd…", "out \ufffd…"]
     json.dumps([[e.text, e.tool_input] for e in got.of(Event)], ensure_ascii=False).encode()
     assert list(read(path).events()) == list(got.events())
 
@@ -231,7 +231,7 @@ def test_b043_rows_of_one_message_are_joined_without_doubling(tmp_path: Path) ->
     got.read(t.write(tmp_path))
     assert [(event.kind.value, event.text) for event in got.of(Event)] == [
         ("assistant_message", "looking"),
-        ("tool_call", ""),
+        ("tool_call", "ls"),
     ]
 
 
