@@ -1,7 +1,7 @@
 """`workstream _finish RUN`: the end of a run, in a fresh process of the installed program.
 
-Prints one JSON document on stdout. SIGINT and SIGTERM stop it at a batch boundary; a closed terminal
-does not.
+Prints one JSON document on stdout. SIGINT and SIGTERM stop it at a batch boundary; a
+closed terminal does not.
 """
 
 from __future__ import annotations

@@ -212,14 +212,6 @@ class Desk:
         finally:
             db.close()
 
-    def events(self) -> list[tuple[str, str, str | None, int | None]]:
-        """Kind, text, tool and exit code of all events but checkpoints and annotations."""
-        rows = self.rows(
-            "SELECT kind, tool, exit_code, event.id AS id, text FROM event"
-            " JOIN body ON body.event = event.id ORDER BY event.workstream, seq"
-        )
-        return [(r["kind"], r["text"], r["tool"], r["exit_code"]) for r in rows]
-
     def texts(self) -> list[str]:
         """Return the texts of the messages in the ledger, oldest first."""
         events = json.loads(self.call("log", "-n", "0", "--json").out)["data"]["events"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.run.desk import Desk, copy_state, make_repository
+from launcher import executables
+from launcher.harnesses import registry
+from ledger.store import open_store
+from tests.run.desk import STANDINS, Desk, copy_state, make_repository
 
 
 @pytest.fixture(scope="session")
@@ -16,17 +20,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with one commit, and a state in which both stand-ins are known."""
     root = tmp_path_factory.mktemp("template")
     make_repository(root / "repo")
-    desk = Desk(root / "desk", root / "state")
-    shutil.copytree(root / "repo", desk.repo, symlinks=True)
-    # A dry run asks the programs; recover makes the ledger.
-    desk.ok("recover")
-    for harness, form in (("claude", "-p"), ("codex", "exec")):
-        desk.ok("run", "--new", harness, harness, form, "x", do="nothing")
-    programs = (root / "state" / "programs.json").read_bytes()
-    shutil.rmtree(root / "state")
-    desk.ok("recover")
-    (root / "state" / "programs.json").write_bytes(programs)
-    desk.close()
+    open_store(root / "state").close()
+    env = {"PATH": os.environ["PATH"], "HOME": str(root)}
+    for name in ("claude", "codex"):
+        program = STANDINS / name
+        executables.inspect(registry.get(name), program, env, root / "state" / "programs.json")
     return root
 
 
