@@ -381,6 +381,7 @@ DDL: Final[tuple[str, ...]] = (
     )
     """,
     "CREATE INDEX briefing_run ON briefing (run)",
+    "CREATE INDEX briefing_handoff ON briefing (handoff) WHERE handoff IS NOT NULL",
     """
     CREATE TABLE delivery (
         id         TEXT PRIMARY KEY,         -- dlv_<run nonce>_<n>, one per printing

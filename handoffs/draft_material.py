@@ -1,0 +1,244 @@
+"""What a draft is made from: read from the ledger, bounded, without a judgement.
+
+Everything here is observed or recorded; what an agent says stays a claim of that agent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from handoffs import imported_checks
+from handoffs.imported_checks import ImportedCheck
+from handoffs.models import CheckStatus, Disposition, Ref, RefKind
+from handoffs.resolver import plain_event_ref
+from handoffs.store import checks, leading, reading
+from handoffs.store.reading import Found
+from ledger import events, facts, limits, runs, sessions, workstreams
+from ledger.model import Branch, EventKind, EventRow, RunRow, SessionRow, Workstream
+
+if TYPE_CHECKING:
+    from ledger.store import Store
+
+ASKED: Final = 3
+CHECKS: Final = 4
+_FIRST_MESSAGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The newest outcome of one command."""
+
+    command: str
+    status: CheckStatus
+    exit_code: int | None
+    failures: int | None
+    at: int
+    ref: Ref
+    changed_after: bool
+    """A file was changed by a tool after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """All of it."""
+
+    workstream: Workstream
+    run: RunRow
+    session: SessionRow
+    """The last session in which something happened."""
+    objective: str
+    inferred_from: EventRow | None
+    """The message the objective was taken from; None: the person gave it."""
+    asked: tuple[EventRow, ...]
+    """Newest messages of the person in this run, oldest first."""
+    said: EventRow | None
+    """Last message of the agent in this run."""
+    changed: tuple[tuple[str, str, str], ...]
+    """(path, action, harness entry), newest first, each path once."""
+    checks: tuple[Check, ...]
+    """Newest first."""
+    plan: tuple[tuple[str, str], ...]
+    """(text, status) of the harness's own plan."""
+    plan_event: EventRow | None
+    turn: tuple[str, str | None] | None
+    """(state, error) of the last turn."""
+    limit: str | None
+    """The provider's words about a limit that was reached."""
+    before: Found | None
+    """The handoff by somebody that this work followed."""
+
+
+def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int]) -> Material | None:
+    """Return the material of a run; None when nothing visible happened or nothing was asked."""
+    touched = [item.session for item in runs.sessions_of(store, run) if item.session in active]
+    if not touched:
+        return None
+    workstream = workstreams.get(store, workstream.id)
+    session = sessions.get(store, touched[-1])
+    boundary = _boundary(store, workstream)
+    objective, inferred = _objective(store, workstream, boundary)
+    if objective is None:
+        return None
+    asked = _of_run(store, run, EventKind.USER_MESSAGE, ASKED)
+    said = _of_run(store, run, EventKind.ASSISTANT_MESSAGE, 1)
+    turn = facts.last_turn(store, session.id)
+    limit = limits.latest_of_run(store, run)
+    plan = tuple(facts.plan(store, session.id))
+    return Material(
+        workstream=workstream,
+        run=run,
+        session=session,
+        objective=objective,
+        inferred_from=inferred,
+        asked=asked,
+        said=said[-1] if said else None,
+        changed=_changed(store, workstream, boundary, run.worktree),
+        checks=_checks(store, workstream, boundary),
+        plan=plan,
+        plan_event=_plan_event(store, session) if plan else None,
+        turn=None if turn is None else (turn[1], turn[2]),
+        limit=None if limit is None else str(limit["message"]),
+        before=_before(store, workstream, run),
+    )
+
+
+def _boundary(store: Store, workstream: Workstream) -> int:
+    """Return the event after which the present work began: a completed handoff, or a /clear."""
+    last = 0
+    for found in reading.revisions(store, workstream, limit=10):
+        if found.content.disposition is Disposition.COMPLETE:
+            last = found.at_seq
+            break
+    row = store.one(
+        "SELECT max(born_through) AS seq FROM session WHERE workstream = ? AND born = 'clear'"
+        " AND EXISTS (SELECT 1 FROM membership WHERE membership.session = session.id)",
+        workstream.id,
+    )
+    return max(last, 0 if row is None or row["seq"] is None else int(row["seq"]))
+
+
+def _objective(
+    store: Store, workstream: Workstream, boundary: int
+) -> tuple[str | None, EventRow | None]:
+    if workstream.objective is not None:
+        return workstream.objective, None
+    rows = store.all(
+        "SELECT seq FROM event INDEXED BY event_user WHERE workstream = ? AND seq > ?"
+        " AND kind = 'user_message' AND EXISTS (SELECT 1 FROM session"
+        " WHERE session.id = event.session AND deliver = 1) ORDER BY seq LIMIT ?",
+        *(workstream.id, boundary, _FIRST_MESSAGES),
+    )
+    for row in rows:
+        event = events.get(store, workstream, str(row["seq"]))
+        if event.branch is Branch.ACTIVE and _is_request(event.text):
+            return event.text.strip(), event
+    return None, None
+
+
+def _is_request(text: str) -> bool:
+    """Tell whether a message asks for work; a bare slash command does not."""
+    words = text.split()
+    return bool(words) and not (words[0].startswith("/") and len(words) == 1)
+
+
+def _of_run(store: Store, run: RunRow, kind: EventKind, limit: int) -> tuple[EventRow, ...]:
+    rows = store.all(
+        "SELECT seq FROM event INDEXED BY event_run WHERE run = ? AND kind = ? AND workstream = ?"
+        " ORDER BY seq DESC LIMIT ?",
+        *(run.id, str(kind), run.workstream, 3 * limit),
+    )
+    found = [events.get(store, run.workstream, str(row["seq"])) for row in rows]
+    kept = [event for event in found if event.branch is Branch.ACTIVE and event.text.strip()]
+    return tuple(reversed(kept[:limit]))
+
+
+def _changed(
+    store: Store, workstream: Workstream, boundary: int, worktree: str
+) -> tuple[tuple[str, str, str], ...]:
+    found: dict[str, tuple[str, str, str]] = {}
+    for fact in reversed(facts.changes_since(store, workstream.id, boundary)):
+        path = _relative(fact.path, worktree)
+        if path not in found:
+            found[path] = (path, fact.action, fact.entry)
+    return tuple(found.values())
+
+
+def _relative(path: str, worktree: str) -> str:
+    if not path.startswith(worktree.rstrip("/") + "/"):
+        return path
+    return os.path.relpath(path, worktree)
+
+
+def _checks(store: Store, workstream: Workstream, boundary: int) -> tuple[Check, ...]:
+    row = store.one(
+        "SELECT max(at) AS at FROM file_fact WHERE workstream = ? AND action != 'read'",
+        workstream.id,
+    )
+    last_change = 0 if row is None or row["at"] is None else int(row["at"])
+    began = store.one(
+        "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?",
+        *(workstream.id, boundary),
+    )
+    after = 0 if began is None else int(began["occurred_at"])
+    recorded = [
+        Check(
+            command=item.command,
+            status=item.status,
+            exit_code=item.exit_code,
+            failures=item.failures,
+            at=item.ended_at,
+            ref=Ref(kind=RefKind.CHECK, id=item.id, digest=item.digest),
+            changed_after=last_change > item.ended_at,
+        )
+        for item in checks.of_workstream(store, workstream, after=after)
+    ]
+    imported = [
+        _imported(item, last_change)
+        for item in imported_checks.recent(store, workstream, after=boundary)
+    ]
+    return _newest_of_each([*recorded, *imported])
+
+
+def _imported(item: ImportedCheck, last_change: int) -> Check:
+    return Check(
+        command=item.command,
+        status=item.status,
+        exit_code=item.exit_code,
+        failures=item.failures,
+        at=item.at,
+        ref=Ref(kind=RefKind.CHECK, id=item.id, digest=item.digest),
+        changed_after=last_change > item.at,
+    )
+
+
+def _newest_of_each(found: Iterable[Check]) -> tuple[Check, ...]:
+    newest: dict[str, Check] = {}
+    for check in sorted(found, key=lambda item: (item.at, item.ref), reverse=True):
+        newest.setdefault(" ".join(check.command.split()), check)
+    return tuple(newest.values())[:CHECKS]
+
+
+def _plan_event(store: Store, session: SessionRow) -> EventRow | None:
+    row = store.one(
+        "SELECT event.seq FROM plan_item JOIN event ON event.session = plan_item.session"
+        " AND event.occurred_at = plan_item.at AND event.kind = 'tool_call'"
+        " WHERE plan_item.session = ? AND event.workstream = ? ORDER BY event.seq DESC LIMIT 1",
+        *(session.id, session.workstream),
+    )
+    return None if row is None else events.get(store, session.workstream, str(row["seq"]))
+
+
+def _before(store: Store, workstream: Workstream, run: RunRow) -> Found | None:
+    made = leading.by_somebody(store, workstream)
+    if made is None or made.created_at > run.started_at:
+        return None
+    return made
+
+
+def refs(store: Store, given: Iterable[EventRow | None]) -> tuple[Ref, ...]:
+    """Return references to events; those without content are left out."""
+    found = [plain_event_ref(store, event) for event in given if event is not None]
+    return tuple(ref for ref in found if ref is not None)

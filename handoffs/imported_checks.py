@@ -1,0 +1,205 @@
+"""Checks that agents ran: recognised among the tool calls that were imported.
+
+Bounded by the number of tool calls that are looked at, never by the length of the history.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from handoffs import check_outcome
+from handoffs.canonical import value_digest
+from handoffs.models import CheckStatus
+from ledger import events
+from ledger.model import EventKind, EventRow, Workstream, workstream_id
+
+if TYPE_CHECKING:
+    from ledger.store import Store
+
+LOOKED_AT: Final = 400
+"""Newest tool calls and results among which checks are looked for."""
+REACH: Final = 5_000
+"""Newest events among which they are looked for."""
+_NEAR: Final = 2_000
+AGENT: Final = "agent/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedCheck:
+    """A check by an agent: its command, what came of it, when."""
+
+    id: str
+    """Event id of the call; `agent/<session>/<agent>/<call>` for a subagent's."""
+    digest: str
+    command: str
+    exit_code: int | None
+    status: CheckStatus
+    failures: int | None
+    at: int
+    """When its result was recorded."""
+    seq: int
+    """Event of the result, or of the call; 0 for a subagent's."""
+    entry: str | None
+    tool: str | None
+    """Recognised tool; None when the command is not a check."""
+
+
+def recent(store: Store, workstream: Workstream | int, *, after: int = 0) -> list[ImportedCheck]:
+    """Return the checks among the newest tool calls after event `after`, newest first."""
+    number = workstream_id(workstream)
+    head = store.one("SELECT head_seq FROM workstream WHERE id = ?", number)
+    floor = max(after, (0 if head is None else int(head["head_seq"])) - REACH)
+    rows = events.log(
+        store,
+        number,
+        limit=LOOKED_AT,
+        after=floor,
+        kinds=(EventKind.TOOL_CALL, EventKind.TOOL_RESULT),
+        text_bytes=4096,
+    )
+    results = _results(rows)
+    found = []
+    for row in rows:
+        if row.kind is not EventKind.TOOL_CALL:
+            continue
+        command = command_of(row)
+        if command is None or check_outcome.check_tool(command) is None:
+            continue
+        found.append(_made(store, row, results.get((row.session_id, row.call_id)), command))
+    found += _of_subagents(store, number, floor)
+    found.sort(key=lambda item: (item.at, item.seq), reverse=True)
+    return found
+
+
+def by_event(store: Store, workstream: Workstream | int, event: EventRow) -> ImportedCheck | None:
+    """Return the run of a command that a tool call or result belongs to; None for other events."""
+    if event.kind is EventKind.TOOL_RESULT:
+        call = _near(store, workstream, event, EventKind.TOOL_CALL)
+        result: EventRow | None = event
+    else:
+        call = event if event.kind is EventKind.TOOL_CALL else None
+        result = _near(store, workstream, event, EventKind.TOOL_RESULT)
+    command = None if call is None else command_of(call)
+    if call is None or command is None:
+        return None
+    return _made(store, call, result, command)
+
+
+def by_agent(store: Store, workstream: Workstream | int, name: str) -> ImportedCheck | None:
+    """Return the check of a subagent by its id, or None."""
+    return next(
+        (c for c in _of_subagents(store, workstream_id(workstream), 0) if c.id == name), None
+    )
+
+
+def command_of(call: EventRow) -> str | None:
+    """Return the shell command of a tool call, None for another tool."""
+    try:
+        value = json.loads(call.tool_input or "null")
+    except ValueError:
+        return None
+    command = value.get("command", value.get("cmd")) if isinstance(value, dict) else None
+    if isinstance(command, list):
+        return " ".join(str(word) for word in command) or None
+    return command if isinstance(command, str) and command.strip() else None
+
+
+def _in_background(call: EventRow) -> bool:
+    try:
+        value = json.loads(call.tool_input or "null")
+    except ValueError:
+        return False
+    return isinstance(value, dict) and bool(value.get("run_in_background"))
+
+
+def _results(rows: list[EventRow]) -> dict[tuple[int | None, str | None], EventRow]:
+    found: dict[tuple[int | None, str | None], EventRow] = {}
+    for row in rows:
+        if row.kind is not EventKind.TOOL_RESULT or row.call_id is None:
+            continue
+        key = (row.session_id, row.call_id)
+        if key not in found or found[key].status == "interrupted":
+            found[key] = row
+    return found
+
+
+def _near(
+    store: Store, workstream: Workstream | int, event: EventRow, kind: EventKind
+) -> EventRow | None:
+    if event.call_id is None:
+        return None
+    row = store.one(
+        "SELECT seq FROM event WHERE workstream = ? AND seq BETWEEN ? AND ? AND kind = ?"
+        " AND call_id = ? AND session IS ? ORDER BY status = 'interrupted', seq LIMIT 1",
+        *(workstream_id(workstream), event.seq - _NEAR, event.seq + _NEAR, str(kind)),
+        *(event.call_id, event.session_id),
+    )
+    return None if row is None else events.get(store, workstream, str(row["seq"]))
+
+
+def _made(store: Store, call: EventRow, result: EventRow | None, command: str) -> ImportedCheck:
+    output = ""
+    if result is not None and result.status != events.FORGOTTEN:
+        output = (events.body(store, result.eid) or "") if result.truncated else result.text
+    interrupted = result is None or result.status == "interrupted"
+    outcome = check_outcome.decide(
+        command,
+        None if result is None else result.exit_code,
+        output,
+        background=_in_background(call),
+    )
+    digests = [_digest(store, call), None if result is None else _digest(store, result)]
+    return ImportedCheck(
+        id=call.event_id,
+        digest=value_digest(digests),
+        command=command,
+        exit_code=None if result is None else result.exit_code,
+        status=CheckStatus.UNKNOWN if interrupted else outcome.status,
+        failures=outcome.failures,
+        at=call.occurred_at if result is None else result.occurred_at,
+        seq=call.seq if result is None else result.seq,
+        entry=call.harness,
+        tool=outcome.tool,
+    )
+
+
+def _digest(store: Store, event: EventRow) -> str | None:
+    row = store.one("SELECT content_digest FROM event WHERE eid = ?", event.eid)
+    return None if row is None else bytes(row["content_digest"]).hex()
+
+
+def _of_subagents(store: Store, workstream: int, after: int) -> list[ImportedCheck]:
+    floor = store.one(
+        "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?", workstream, after
+    )
+    rows = store.all(
+        "SELECT agent_check.*, session.entry, session.native_id FROM agent_check"
+        " JOIN session ON session.id = agent_check.session"
+        " WHERE session.workstream = ? AND session.deliver = 1 AND agent_check.at > ?"
+        " ORDER BY agent_check.at DESC LIMIT 100",
+        workstream,
+        0 if floor is None else floor["occurred_at"],
+    )
+    found = []
+    for row in rows:
+        if check_outcome.check_tool(row["command"]) is None:
+            continue
+        outcome = check_outcome.decide(row["command"], row["exit_code"], "")
+        told = [row["command"], row["exit_code"], row["at"]]
+        found.append(
+            ImportedCheck(
+                id=f"{AGENT}{row['native_id']}/{row['agent']}/{row['call_id']}",
+                digest=value_digest(told),
+                command=row["command"],
+                exit_code=row["exit_code"],
+                status=outcome.status,
+                failures=outcome.failures,
+                at=row["at"],
+                seq=0,
+                entry=row["entry"],
+                tool=outcome.tool,
+            )
+        )
+    return found

@@ -1,0 +1,332 @@
+"""What the ledger and the work tree know, asked by the validation of one handoff.
+
+Positions are milliseconds. Whatever costs something is looked up when it is asked for, and once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from handoffs import imported_checks, repository
+from handoffs.canonical import digest, text_digest, value_digest
+from handoffs.facts import CheckFact, Comparison
+from handoffs.imported_checks import ImportedCheck
+from handoffs.models import (
+    Content,
+    EvidenceCheck,
+    EvidenceState,
+    GitSnapshot,
+    Ref,
+    RefKind,
+    Statement,
+)
+from handoffs.scrubbing import redactions
+from handoffs.store import checks, reading
+from ledger import events, git
+from ledger.errors import UnavailableError
+from ledger.gitstate import GitState
+from ledger.model import Workstream
+
+if TYPE_CHECKING:
+    from ledger.store import Store
+
+MAX_FILE: Final = 8 * 1024 * 1024
+"""Bytes of a cited file that are digested at most."""
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SNAPSHOT: Final = re.compile(r"(unborn|[0-9a-f]{40}(?:[0-9a-f]{24})?):([0-9a-f]{12})")
+_WORST: Final = tuple(EvidenceState)
+
+
+class LedgerFacts:
+    """The facts of one workstream in one work tree; good for one validation."""
+
+    def __init__(
+        self,
+        store: Store,
+        workstream: Workstream,
+        worktree: Path | None,
+        *,
+        content: Content | None = None,
+        state: GitState | None = None,
+        cut: int = 0,
+    ) -> None:
+        self._store = store
+        self._workstream = workstream
+        self._worktree = worktree
+        self._content = content
+        self._state = state
+        self._cut = cut
+        self._compared: dict[str, Comparison] = {}
+
+    # --- what the protocol asks -----------------------------------------------------------------
+
+    def evidence(self, ref: Ref) -> EvidenceState:
+        """Return what became of a cited thing."""
+        ask = {
+            RefKind.LEDGER: self._event,
+            RefKind.CHECK: self._check,
+            RefKind.GIT: self._git,
+            RefKind.FILE: self._file,
+            RefKind.NOTE: self._note,
+            RefKind.HANDOFF: self._handoff,
+        }
+        return ask[ref.kind](ref)
+
+    def check(self, ref: Ref) -> CheckFact | None:
+        """Return the run that a ref of kind check names, None when there is none."""
+        if ref.kind is not RefKind.CHECK:
+            return None
+        recorded = checks.get(self._store, ref.id)
+        if recorded is not None:
+            return self._fact(recorded) if recorded.workstream == self._workstream.id else None
+        imported = self._imported(ref.id)
+        return None if imported is None else _imported_fact(imported)
+
+    @cached_property
+    def last_check(self) -> CheckFact | None:
+        """The newest check of the workstream, whoever ran it."""
+        recorded = checks.newest(self._store, self._workstream)
+        imported = imported_checks.recent(self._store, self._workstream)
+        if recorded is not None and (not imported or recorded.ended_at >= imported[0].at):
+            return self._fact(recorded)
+        return _imported_fact(imported[0]) if imported else None
+
+    @cached_property
+    def last_change(self) -> int | None:
+        """Time of the newest change of a file by an agent, None when none is known."""
+        row = self._store.one(
+            "SELECT max(file_fact.at) AS at FROM file_fact"
+            " JOIN session ON session.id = file_fact.session"
+            " WHERE file_fact.workstream = ? AND action != 'read' AND session.deliver = 1",
+            self._workstream.id,
+        )
+        return None if row is None or row["at"] is None else int(row["at"])
+
+    @cached_property
+    def skipped_lines(self) -> int:
+        """Records that an importer could not read since the head was prepared."""
+        row = self._store.one(
+            "SELECT max(at_seq) AS seq FROM handoff_revision WHERE workstream = ?",
+            self._workstream.id,
+        )
+        after = 0 if row is None or row["seq"] is None else int(row["seq"])
+        found = self._store.one(
+            "SELECT count(*) AS n FROM event JOIN session ON session.id = event.session"
+            " WHERE event.workstream = ? AND seq > ? AND event.kind = 'annotation'"
+            " AND session.deliver = 1",
+            self._workstream.id,
+            after,
+        )
+        return 0 if found is None else int(found["n"])
+
+    @property
+    def redactions(self) -> int:
+        """Secrets replaced in the content."""
+        return 0 if self._content is None else redactions(self._content)
+
+    @property
+    def cut(self) -> int:
+        """Events or statements left out because of a budget."""
+        return self._cut
+
+    # --- each kind of evidence ------------------------------------------------------------------
+
+    def _event(self, ref: Ref) -> EvidenceState:
+        row = self._store.one(
+            "SELECT eid, content_digest FROM event WHERE workstream = ? AND event_id = ?",
+            self._workstream.id,
+            ref.id,
+        )
+        if row is None:
+            return self._elsewhere("SELECT 1 FROM event WHERE event_id = ?", ref.id)
+        if self._store.one("SELECT 1 FROM body WHERE eid = ?", row["eid"]) is None:
+            return EvidenceState.EXPIRED
+        return _same(ref.digest == event_digest(bytes(row["content_digest"])))
+
+    def _check(self, ref: Ref) -> EvidenceState:
+        recorded = checks.get(self._store, ref.id)
+        if recorded is not None:
+            if recorded.workstream != self._workstream.id:
+                return EvidenceState.WRONG_SCOPE
+            return _same(recorded.digest == ref.digest)
+        imported = self._imported(ref.id)
+        if imported is None:
+            return self._elsewhere("SELECT 1 FROM event WHERE event_id = ?", ref.id)
+        return _same(imported.digest == ref.digest)
+
+    def _git(self, ref: Ref) -> EvidenceState:
+        if _COMMIT.fullmatch(ref.id):
+            if self._worktree is None or repository.commit(self._worktree, ref.id) is None:
+                return EvidenceState.MISSING
+            return _same(ref.digest == commit_digest(ref.id))
+        match = _SNAPSHOT.fullmatch(ref.id)
+        if match is None:
+            return EvidenceState.MISSING
+        head = None if match[1] == "unborn" else match[1]
+        for table in ("checkpoint", "handoff_check"):
+            row = self._store.one(
+                f"SELECT head, branch, dirty_digest FROM {table} WHERE workstream = ?"
+                " AND head IS ? AND dirty_digest GLOB ? LIMIT 1",
+                *(self._workstream.id, head, f"{match[2]}*"),
+            )
+            if row is not None:
+                return _same(ref.digest == snapshot_digest(*row))
+        return EvidenceState.MISSING
+
+    def _file(self, ref: Ref) -> EvidenceState:
+        found = file_digest(self._worktree, ref.id)
+        return found if isinstance(found, EvidenceState) else _same(found == ref.digest)
+
+    def _note(self, ref: Ref) -> EvidenceState:
+        if not ref.id.isdigit():
+            return EvidenceState.MISSING
+        row = self._store.one("SELECT workstream, text FROM note WHERE id = ?", int(ref.id))
+        if row is None:
+            return EvidenceState.MISSING
+        if row["workstream"] != self._workstream.id:
+            return EvidenceState.WRONG_SCOPE
+        return _same(ref.digest == text_digest(row["text"]))
+
+    def _handoff(self, ref: Ref) -> EvidenceState:
+        try:
+            found = reading.exact(self._store, self._workstream, ref.id)
+        except UnavailableError:
+            sql = "SELECT 1 FROM handoff_revision WHERE prepared_id = ?"
+            return self._elsewhere(sql, ref.id)
+        return _same(found.content_digest == ref.digest)
+
+    def _elsewhere(self, sql: str, name: str) -> EvidenceState:
+        known = self._store.one(sql, name) is not None
+        return EvidenceState.WRONG_SCOPE if known else EvidenceState.MISSING
+
+    # --- checks ---------------------------------------------------------------------------------
+
+    def _imported(self, name: str) -> ImportedCheck | None:
+        if name.startswith(imported_checks.AGENT):
+            return imported_checks.by_agent(self._store, self._workstream, name)
+        row = self._store.one(
+            "SELECT seq FROM event WHERE workstream = ? AND event_id = ?",
+            self._workstream.id,
+            name,
+        )
+        if row is None:
+            return None
+        event = events.get(self._store, self._workstream, str(row["seq"]))
+        return imported_checks.by_event(self._store, self._workstream, event)
+
+    def _fact(self, row: checks.CheckRow) -> CheckFact:
+        return CheckFact(
+            id=row.id,
+            command=row.command,
+            status=row.status,
+            exit_code=row.exit_code,
+            failures=row.failures,
+            position=row.ended_at,
+            tree=self._comparison(row),
+        )
+
+    def _comparison(self, row: checks.CheckRow) -> Comparison:
+        if row.id not in self._compared:
+            self._compared[row.id] = self._compare(row)
+        return self._compared[row.id]
+
+    def _compare(self, row: checks.CheckRow) -> Comparison:
+        if self._worktree is None or row.worktree != str(self._worktree) or row.partial:
+            return Comparison.UNKNOWN
+        now = self._state or git.state(self._worktree)
+        self._state = now
+        if now.partial:
+            return Comparison.UNKNOWN
+        change = git.changed_between(self._worktree, row, now)
+        for path, what in change.paths:
+            if what is not git.PathChange.COMMITTED and _tracked(path, row, now):
+                return Comparison.CHANGED
+        return Comparison.UNKNOWN if change.bounded else Comparison.SAME
+
+
+def evidence_checks(facts: LedgerFacts, content: Content) -> tuple[EvidenceCheck, ...]:
+    """Return one check for each state statement and the next action."""
+    return tuple(_checked(facts, name, item) for name, item in content.statements)
+
+
+def _checked(facts: LedgerFacts, name: str, item: Statement) -> EvidenceCheck:
+    states = tuple((ref, facts.evidence(ref)) for ref in item.evidence)
+    worst = max((_WORST.index(state) for _, state in states), default=0)
+    return EvidenceCheck(field=name, state=_WORST[worst], refs=states)
+
+
+# --- digests of cited things --------------------------------------------------------------------
+
+
+def event_digest(content_digest: bytes) -> str:
+    """Return what a reference to an event carries: the digest under which its content is stored."""
+    return "sha256:" + content_digest.hex()
+
+
+def commit_digest(name: str) -> str:
+    """Return what a reference to a commit carries."""
+    return digest(b"commit " + name.encode())
+
+
+def snapshot_digest(head: str | None, branch: str | None, dirty_digest: str | None) -> str:
+    """Return what a reference to a state of the work tree carries."""
+    return value_digest({"head": head, "branch": branch, "dirty_digest": dirty_digest})
+
+
+def snapshot_ref(snapshot: GitSnapshot) -> Ref | None:
+    """Return the reference to a state of the work tree; None when that is not wholly known."""
+    if snapshot.dirty_digest is None:
+        return None
+    return Ref(
+        kind=RefKind.GIT,
+        id=f"{snapshot.head or 'unborn'}:{snapshot.dirty_digest[:12]}",
+        digest=snapshot_digest(snapshot.head, snapshot.branch, snapshot.dirty_digest),
+    )
+
+
+def file_digest(worktree: Path | None, name: str) -> str | EvidenceState:
+    """Return the digest of a file of the work tree, or why there is none."""
+    if worktree is None:
+        return EvidenceState.MISSING
+    try:
+        path = Path(os.path.realpath(worktree / name))
+        if not path.is_relative_to(os.path.realpath(worktree)):
+            return EvidenceState.UNAUTHORIZED
+        if not path.is_file():
+            return EvidenceState.MISSING
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE + 1)
+    except PermissionError:
+        return EvidenceState.UNAUTHORIZED
+    except (OSError, ValueError):
+        return EvidenceState.MISSING
+    return digest(raw)
+
+
+def _same(same: bool) -> EvidenceState:
+    return EvidenceState.AVAILABLE if same else EvidenceState.CHANGED
+
+
+def _tracked(path: str, before: checks.CheckRow, now: GitState) -> bool:
+    """Tell whether a changed path is tracked content: not one that git never knew."""
+    then, after = before.paths.get(path), now.paths.get(path)
+    untracked_then = then is not None and then[0] == "??"
+    untracked_now = after is not None and after[0] == "??"
+    return not (untracked_now and (then is None or untracked_then)) and not (
+        untracked_then and after is None
+    )
+
+
+def _imported_fact(check: ImportedCheck) -> CheckFact:
+    return CheckFact(
+        id=check.id,
+        command=check.command,
+        status=check.status,
+        exit_code=check.exit_code,
+        failures=check.failures,
+        position=check.at,
+    )

@@ -1,0 +1,196 @@
+"""Preparing: a validated content, bound to a scope and a base, kept until it is used or outlived.
+
+Preparing moves nothing and needs no lease. The same words on the same base give the same record,
+whoever prepares them and however often.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from handoffs import validation
+from handoffs.canonical import content_digest, prepared_id, text_digest
+from handoffs.facts import Facts
+from handoffs.models import (
+    Author,
+    Base,
+    Content,
+    Finding,
+    GitSnapshot,
+    HostObservation,
+    Prepared,
+    Reason,
+    warnings,
+)
+from handoffs.scrubbing import scrubbed
+from handoffs.store import reading, rows
+from ledger.errors import UnavailableError
+from ledger.model import Workstream
+
+if TYPE_CHECKING:
+    from ledger.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedAnswer:
+    """A prepared record, and what was not perfect about it."""
+
+    prepared: Prepared
+    warnings: tuple[Finding, ...]
+    existed: bool
+    """The same words were prepared on the same base before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """Who prepares, when and why: all that is not part of the words."""
+
+    author: Author
+    author_session: int | None = None
+    reasons: tuple[Reason, ...] = ()
+    observations: tuple[HostObservation, ...] = ()
+    objective: str | None = None
+    """Objective the author was given: its digest is kept beside the words."""
+    git: GitSnapshot | None = None
+    run: str | None = None
+    receipt: str | None = None
+
+
+def prepare(
+    store: Store,
+    workstream: Workstream,
+    content: Content,
+    facts: Facts,
+    around: Circumstances,
+    *,
+    expected_objective: str | None = None,
+    declared: bool = True,
+) -> PreparedAnswer:
+    """Validate, scrub and store a content on the current head.
+
+    `declared` adds one `declared_only` omission for statements without evidence. Raises
+    RefusedError with all findings; then nothing was written.
+    """
+    content = scrubbed(content)
+    if declared:
+        content = validation.with_declared_only(content)
+    findings = validation.validate(content, facts, expected_objective=expected_objective)
+    validation.refuse(findings, "the handoff cannot be prepared like this")
+    with store.transaction():
+        head = reading.head_numbers(store, workstream)
+        base = None if head is None else Base(revision=head[0], content_digest=head[1])
+        value, existed = _insert(store, workstream, content, base, around)
+    return PreparedAnswer(prepared=value, warnings=warnings(findings), existed=existed)
+
+
+def _insert(
+    store: Store,
+    workstream: Workstream,
+    content: Content,
+    base: Base | None,
+    around: Circumstances,
+) -> tuple[Prepared, bool]:
+    digest = content_digest(content)
+    name = prepared_id(workstream.uid, base, digest)
+    known = reading.prepared_value(store, name)
+    if known is not None:
+        store.db.execute(
+            "UPDATE handoff_prepared SET abandoned_at = NULL WHERE prepared_id = ?", (name,)
+        )
+        return known, True
+    head_seq = store.one("SELECT head_seq FROM workstream WHERE id = ?", workstream.id)
+    value = Prepared(
+        prepared_id=name,
+        scope_id=workstream.uid,
+        base=base,
+        content=content,
+        content_digest=digest,
+        reasons=tuple(dict.fromkeys(around.reasons)),
+        created_at=store.clock.now_ms(),
+        author=around.author,
+        observations=around.observations,
+        objective_digest=None if around.objective is None else text_digest(around.objective),
+        git=around.git,
+    )
+    store.db.execute(
+        """
+        INSERT INTO handoff_prepared (prepared_id, workstream, scope_id, base_revision, base_digest,
+            content, content_digest, reasons, created_at, author, author_kind, author_session,
+            observations, objective_digest, git, at_seq, at_revision, run, receipt)
+        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+        """,
+        (
+            *(name, workstream.id, workstream.uid),
+            *((None, None) if base is None else (base.revision, base.content_digest)),
+            *(rows.content_json(content), digest, json.dumps([str(r) for r in value.reasons])),
+            *(value.created_at, rows.author_json(around.author), str(around.author.kind)),
+            *(around.author_session, rows.observations_json(around.observations)),
+            *(value.objective_digest, rows.git_json(around.git)),
+            *(
+                0 if head_seq is None else head_seq["head_seq"],
+                0 if base is None else base.revision,
+            ),
+            *(around.run, around.receipt),
+        ),
+    )
+    return value, False
+
+
+def abandon(store: Store, workstream: Workstream, name: str) -> None:
+    """Put a prepared record away; it leads no briefing and is in no list any more.
+
+    A committed one stays. Raises UnavailableError.
+    """
+    with store.transaction() as db:
+        done = db.execute(
+            "UPDATE handoff_prepared SET abandoned_at = coalesce(abandoned_at, ?),"
+            " queued_by = NULL WHERE prepared_id = ? AND workstream = ?",
+            (store.clock.now_ms(), name, workstream.id),
+        )
+        if done.rowcount != 1:
+            raise UnavailableError(
+                f"there is no prepared handoff {name} in this workstream",
+                next_step="List them: workstream handoff list",
+            )
+
+
+def queue(store: Store, workstream: Workstream, name: str, by: Author) -> None:
+    """Ask for a commit at the end of the live run. Raises UnavailableError."""
+    with store.transaction() as db:
+        done = db.execute(
+            "UPDATE handoff_prepared SET queued_by = ? WHERE prepared_id = ? AND workstream = ?"
+            " AND abandoned_at IS NULL",
+            (rows.author_json(by), name, workstream.id),
+        )
+        if done.rowcount != 1:
+            raise UnavailableError(f"there is no prepared handoff {name} in this workstream")
+
+
+def queued(store: Store, workstream: Workstream) -> list[tuple[str, Author]]:
+    """Return the prepared ids to be committed when the run ends, oldest first."""
+    found = store.all(
+        "SELECT prepared_id, queued_by FROM handoff_prepared WHERE workstream = ?"
+        " AND queued_by IS NOT NULL AND abandoned_at IS NULL ORDER BY created_at, prepared_id",
+        workstream.id,
+    )
+    return [(row["prepared_id"], rows.author_from(row["queued_by"])) for row in found]
+
+
+def unqueue(store: Store, name: str) -> None:
+    """Note that a queued commit was tried."""
+    with store.transaction() as db:
+        db.execute("UPDATE handoff_prepared SET queued_by = NULL WHERE prepared_id = ?", (name,))
+
+
+def by_receipt(store: Store, receipt: str) -> str | None:
+    """Return the prepared id that a receipt line already made, or None."""
+    row = store.one("SELECT prepared_id FROM handoff_prepared WHERE receipt = ?", receipt)
+    return None if row is None else str(row["prepared_id"])
+
+
+def unique_reasons(words: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return reasons once each, in their order."""
+    return tuple(dict.fromkeys(words))
