@@ -67,7 +67,7 @@ def changed(
         more = len(change.commits) - MAX_COMMITS
         lines.append("commits: " + "; ".join(said) + (f" and {more} more" if more > 0 else ""))
     lines += _path_lines(store, workstream, worktree, before, change.paths, receiver)
-    if change.bounded:
+    if lines and change.bounded:  # that git was slow is no news by itself
         lines.append(f"this is not the whole picture: {show(change.bounded, newline=False)}")
     return lines
 

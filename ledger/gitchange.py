@@ -76,10 +76,19 @@ def changed_between(
 
     `after` is the state now: files that left the dirty state since are hashed on disk. A head that
     git does not know any more (pruned) leaves the commits unknown and says so in `bounded`; so do
-    the limits and a partial state. Files over the hash limit that are dirty in both states count as
-    unchanged. Never raises for a broken repository.
+    the limits and a partial state; of a state whose head git did not tell in time nothing else is
+    said. Files over the hash limit that are dirty in both states count as unchanged. Never raises
+    for a broken repository.
     """
     reasons = [reason for reason in (after.partial, _partial(before)) if reason]
+    if _unobserved(before) or _unobserved(after):
+        return TreeChange(
+            commits=(),
+            paths=(),
+            branch_changed=False,
+            rewritten=False,
+            bounded="; ".join(dict.fromkeys(reasons)),
+        )
     committed: dict[str, str] = {}
     commits: tuple[Commit, ...] = ()
     rewritten = False
@@ -187,6 +196,11 @@ def _sha(value: str) -> str:
     if not SHA.match(value):
         raise GitStopped("a recorded head is not an object name")
     return value
+
+
+def _unobserved(state: TreeState) -> bool:
+    """Whether git did not even tell the head in time: nothing can be compared with that."""
+    return state.partial is not None and state.head is None and state.branch is None
 
 
 def _partial(before: TreeState) -> str | None:

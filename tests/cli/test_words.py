@@ -23,7 +23,9 @@ def test_a_note_and_the_objective_are_in_the_next_briefing_and_a_note_is_told_on
         assert words in due
     desk.ok("run", "codex", "exec", "go on")
     desk.ok("run", "claude", "-p", "and back")
-    again = desk.ok("briefing", "codex", "--json").data["text"]
+    desk.ok("run", "codex", "exec", "once more")
+    (sent,) = desk.ok("status", "--json").data["last_run"]["deliveries"]
+    again = desk.ok("briefing", "--delivery", sent["id"]).out
     assert "never touch vendored code" in again
     assert "the staging server is down" not in again
 

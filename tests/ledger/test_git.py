@@ -677,3 +677,16 @@ def test_the_first_commit_counts_as_new(tmp_path: Path) -> None:
     found = changes(tmp_path / "fresh", before)
     assert [one.subject for one in found.commits] == ["first"]
     assert not found.rewritten
+
+
+def test_a_state_that_git_did_not_tell_in_time_is_no_change(repo: Path) -> None:
+    (repo / "new.txt").write_text("new", encoding="utf-8")
+    seen = state(repo)
+    unknown = replace(
+        seen, head=None, tree=None, branch=None, paths={}, dirty_digest=None, partial="too slow"
+    )
+    for before, after in ((seen, unknown), (unknown, seen)):
+        change = git.changed_between(repo, before, after, timeout_ms=20_000)
+        assert (change.branch_changed, change.rewritten) == (False, False)
+        assert (change.commits, change.paths) == ((), ())
+        assert "too slow" in (change.bounded or "")
