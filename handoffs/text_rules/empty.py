@@ -46,7 +46,6 @@ _FILLER: Final = frozenset(
 )
 _VOCABULARY: Final = _GO_ON | _THINGS | _FILLER
 
-_REST: Final = r"(?:the |all |everything |this |that |it |what |whatever |is |of )*"
 _CORE: Final = re.compile(
     r" (?:continu(?:e|es|ed|ing|ation)|resum(?:e|es|ing|ption)|proceed(?:s|ing)?|finish(?:ing)?"
     r"|finali[sz]e|complete|completing|tbd|tba|tbc|wip|n/a|todos?|to-dos?|in-progress|ongoing"
