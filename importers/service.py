@@ -122,7 +122,9 @@ def import_session(
     if source.state in (StoreState.MISSING, StoreState.UNREADABLE):
         return _not_read(store, session, source, summary)
     before = ingest.cursor(store, session.id)
-    if before is not None and is_unchanged(before.signature, source.signature, closed=closed):
+    if before is not None and sessions.is_unchanged(
+        before.signature, source.signature, closed=closed
+    ):
         summary.unchanged = True
         _note_state(store, session, source)
         return summary
@@ -354,15 +356,6 @@ def _annotation(summary: ImportSummary, what: Annotated) -> Mapping[str, Any]:
 
 def _signature(source: Source, *, closed: bool) -> str:
     return f"{'closed' if closed else 'open'}|{source.signature}"
-
-
-def is_unchanged(stored: str, signature: str, *, closed: bool) -> bool:
-    """Return whether a cursor's stored signature says that nothing is to be read.
-
-    A closed import also settles calls without a result, so an open one is no substitute.
-    """
-    how, _, before = stored.partition("|")
-    return bool(signature) and before == signature and (how == "closed" or not closed)
 
 
 # --- what is said about it ----------------------------------------------------------------------

@@ -97,6 +97,7 @@ def append(store: Store, workstream: int, rows: Sequence[Row], author: Author) -
     if not rows:
         return done
     now = store.clock.now_ms()
+    origin = str(author.origin)  # an enum's member would be adapted anew for each row
     salts = os.urandom(_SALT * len(rows))
     events, bodies, index = [], [], []
     for number, row in enumerate(rows):
@@ -112,7 +113,7 @@ def append(store: Store, workstream: int, rows: Sequence[Row], author: Author) -
                 *(eid, workstream, seq, row.event_id, row.kind, row.role),
                 *(author.harness, author.session, row.call_id, row.tool, row.exit_code),
                 *(row.status, row.at, now, row.turn, row.context, author.run),
-                *(author.origin, SCRUB_VERSION, digest, chain, row.meta),
+                *(origin, SCRUB_VERSION, digest, chain, row.meta),
             )
         )
         bodies.append((eid, salt, codec, data, row.size, row.tool_input, row.tag))
