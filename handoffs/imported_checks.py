@@ -44,6 +44,8 @@ class ImportedCheck:
     entry: str | None
     tool: str | None
     """Recognised tool; None when the command is not a check."""
+    forgotten: bool = False
+    """Its words were taken away on request."""
 
 
 def recent(store: Store, workstream: Workstream | int, *, after: int = 0) -> list[ImportedCheck]:
@@ -162,6 +164,7 @@ def _made(store: Store, call: EventRow, result: EventRow | None, command: str) -
         seq=call.seq if result is None else result.seq,
         entry=call.harness,
         tool=outcome.tool,
+        forgotten=any(e is not None and e.status == events.FORGOTTEN for e in (call, result)),
     )
 
 

@@ -156,6 +156,8 @@ class LedgerFacts:
         imported = self._imported(ref.id)
         if imported is None:
             return self._elsewhere("SELECT 1 FROM event WHERE event_id = ?", ref.id)
+        if imported.forgotten:
+            return EvidenceState.EXPIRED
         return _same(imported.digest == ref.digest)
 
     def _git(self, ref: Ref) -> EvidenceState:
