@@ -237,7 +237,7 @@ def _choose(
                 return None
             other = workstreams.get(store, row.workstream)
             return Skipped(native_id=native_id, reason=f"it belongs to workstream {other.name}")
-        unchanged = service.is_unchanged(signature, source.signature, closed=True)
+        unchanged = sessions.is_unchanged(signature, source.signature, closed=True)
         return Chosen(
             source=source,
             size=0 if unchanged else _size(source),

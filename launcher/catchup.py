@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from importers import registry, service
+from importers import registry
 from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher import folder
 from launcher.output import ago, plural, say
@@ -52,6 +52,10 @@ def catch_up(
 ) -> dict[str, int]:
     """Import the tails of all linked sessions; returns counts by kind."""
     counts: dict[str, int] = {}
+    if not _stale(store, workstream):
+        return counts
+    from importers import service  # with the reader and the index: only when there is news
+
     for summary in service.import_linked(store, workstream, ignored=place.ignored):
         for kind, count in summary.imported.items():
             counts[kind] = counts.get(kind, 0) + count
@@ -61,12 +65,31 @@ def catch_up(
     return counts
 
 
+def _stale(store: Store, workstream: Workstream, live: Collection[str] = ()) -> bool:
+    """Return whether any linked session has to be looked into, by its files' signatures."""
+    for row in sessions.of_workstream(store, workstream):
+        try:
+            source = registry.get(row.harness).locate(Path(row.home), row.native_id)
+        except StoreUnreadable:
+            return True
+        closed = row.native_id not in live
+        if not sessions.is_imported(store, row, source.signature, closed=closed):
+            return True
+        if (str(source.state), source.detail) != (str(row.state), row.state_detail):
+            return True
+    return False
+
+
 def refresh(store: Store, workstream: Workstream, place: Place) -> list[str]:
     """Before a reading command: import complete records of all linked sessions and of a live run.
 
     Needs no lease. Returns the native ids of sessions that a live run is writing now.
     """
     live = _live_sessions(store, workstream)
+    if not _stale(store, workstream, frozenset(live)):
+        return live
+    from importers import service
+
     for summary in service.import_linked(
         store, workstream, open_sessions=frozenset(live), ignored=place.ignored
     ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +90,8 @@ def events(folder: Path) -> list[HookEvent]:
 def remove(home: Path, run: str) -> None:
     """Remove the folder of a run; nothing happens when it is gone already."""
     with contextlib.suppress(FileNotFoundError):
+        import shutil
+
         shutil.rmtree(path_of(home, run))
 
 

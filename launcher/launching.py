@@ -7,7 +7,6 @@ committed, and a launch that fails leaves ledger, links and the person's files a
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,15 @@ from importers.base import Importer
 from launcher import briefing, folder
 from launcher.config import HarnessEntry
 from launcher.harnesses import registry
-from launcher.harnesses.base import Adapter, Channel, Invocation, Launch, LaunchRequest, Program
+from launcher.harnesses.base import (
+    Adapter,
+    Channel,
+    Invocation,
+    Launch,
+    LaunchRequest,
+    Program,
+    Select,
+)
 from launcher.options import RunOptions
 from launcher.place import Place
 from launcher.planning import Target
@@ -28,6 +35,9 @@ from ledger.store import Store
 
 MAX_RECEIVERS = 20
 """Linked sessions that get a briefing of their own; older ones are given the one for a new one."""
+
+MAX_FOREIGN = 500
+"""Sessions of other workstreams that the hook knows and gives nothing, should one be opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +110,7 @@ def prepare(job: Job, run: RunRow, target: Target, run_dir: Path) -> Ready:
     briefed = _brief(job, run, target, channel, run_dir)
     text = None
     if channel.name not in ("hook", "none") and briefed.first is not None:
-        text = _print_now(job.store, run, briefed, channel, target)
+        text = _print_now(job.store, run, briefed, channel, _starting(job, target))
     launch = job.adapter.plan(request(job, target, run_dir, text), channel)
     for name, data in launch.files.items():
         folder.write(run_dir, name, data)
@@ -150,8 +160,12 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         return composed
 
     plan: dict[str, object] = {"sessions": {}, "compact": {}}
+    for native_id in sessions.linked_elsewhere(store, run.store, workstream, limit=MAX_FOREIGN):
+        for key in ("sessions", "compact"):
+            _place(plan, key, native_id, rows, None)
     by_session: dict[str, briefing.Composed | None] = {}
-    for receiver in _receivers(job, target):
+    starting = _starting(job, target)
+    for receiver in _receivers(job, starting):
         composed = stored("session", receiver)
         by_session[receiver.native_id] = composed
         _place(plan, "sessions", receiver.native_id, rows, composed)
@@ -162,14 +176,30 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         composed = stored(purpose, None)
         key = "clear" if purpose == "clear" else "compact_new"
         plan[key] = None if composed is None else _entry(rows[-1])
+    if starting is not None and target.session is None:  # the run makes a fork of it
+        row = next((r for r in rows if (r.purpose, r.session) == ("session", starting.id)), None)
+        plan["fork"] = None if row is None else _entry(row)
     if channel.name == "hook":  # another channel delivers at the start, and nothing may do so twice
         hook["briefings"] = plan
     _install_hook(run_dir, hook, source)
-    first = fresh if target.session is None else by_session.get(target.session.native_id)
+    first = fresh if starting is None else by_session.get(starting.native_id)
     return Briefed(rows=tuple(rows), first=first, omitted_reason=None if first else "nothing new")
 
 
-def _receivers(job: Job, target: Target) -> list[SessionRow]:
+def _starting(job: Job, target: Target) -> SessionRow | None:
+    """Return the session whose history the child begins with: the resumed one, a fork's parent."""
+    if target.session is not None or job.invocation.select is not Select.FORK:
+        return target.session
+    if job.invocation.native_id is None:
+        return None
+    parent = sessions.by_native(
+        job.store, job.importer.name, job.invocation.native_id, home=job.store_home
+    )
+    ours = parent is not None and parent.workstream == job.choice.workstream.id
+    return parent if ours else None
+
+
+def _receivers(job: Job, starting: SessionRow | None) -> list[SessionRow]:
     linked = [
         row
         for row in sessions.of_workstream(job.store, job.choice.workstream)
@@ -177,8 +207,8 @@ def _receivers(job: Job, target: Target) -> list[SessionRow]:
     ]
     linked.sort(key=lambda row: row.last_at or row.linked_at, reverse=True)
     chosen = linked[:MAX_RECEIVERS]
-    if target.session is not None and all(r.id != target.session.id for r in chosen):
-        chosen.append(target.session)
+    if starting is not None and all(r.id != starting.id for r in chosen):
+        chosen.append(starting)
     return chosen
 
 
@@ -227,10 +257,10 @@ def _install_hook(run_dir: Path, hook: Mapping[str, object], source: Path) -> No
 
 
 def _print_now(
-    store: Store, run: RunRow, briefed: Briefed, channel: Channel, target: Target
+    store: Store, run: RunRow, briefed: Briefed, channel: Channel, starting: SessionRow | None
 ) -> str | None:
     """Stamp the briefing for a channel without a hook: printed once, by us, at the start."""
-    wanted = ("session", target.session.id) if target.session is not None else ("new", None)
+    wanted = ("session", starting.id) if starting is not None else ("new", None)
     row = next((r for r in briefed.rows if (r.purpose, r.session) == wanted), None)
     if row is None:
         return None
@@ -283,6 +313,8 @@ def child_environment(
 
 def our_command() -> str:
     """Return how a person or an agent calls us: the plain name if it is on PATH, else the path."""
+    import shutil
+
     if shutil.which("workstream") is not None:
         return "workstream"
     own = Path(sys.argv[0])

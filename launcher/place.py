@@ -7,12 +7,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from importers.ignored import Ignored
 from launcher.config import Config, load
 from ledger import git
 from ledger.errors import UnavailableError
 from ledger.store import state_home
+
+if TYPE_CHECKING:
+    from importers.ignored import Ignored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,8 @@ class Place:
 
     def ignored(self) -> Ignored:
         """Return the rules about paths that no importer keeps, for one import of one session."""
+        from importers.ignored import Ignored
+
         return Ignored(self.config.ignore, self.checkout.worktree)
 
 

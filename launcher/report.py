@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from launcher import child, launching
 from launcher.launching import Job, Ready
 from launcher.output import local_time, plural, say, size
 from launcher.planning import Target
-from ledger import redaction, runs
+from ledger import runs
 from ledger.errors import StateError
 from ledger.ids import DELIVERY_PLACEHOLDER
 from ledger.model import RunRow
@@ -186,6 +185,10 @@ def write_report(path: Path, document: Mapping[str, Any]) -> None:
 
 def plan(job: Job, target: Target, run: RunRow, run_dir: Path) -> None:
     """Print what a run would do: argv, names of changed variables, files, briefing."""
+    import shlex
+
+    from ledger import redaction
+
     ready = launching.prepare(job, run, target, run_dir)
     launch = ready.launch
     lines = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from urllib.parse import quote
 
 
 def main() -> int:
@@ -36,7 +35,8 @@ def _state_home() -> str | None:
 
 
 def _line(path: str) -> str:
-    db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=1)
+    plain = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(f"file:{plain}?mode=ro", uri=True, timeout=1)
     try:
         row = _workstream(db)
         if row is None:

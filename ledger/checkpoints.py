@@ -8,11 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from ledger import append, host, ids
-from ledger.content import storable
+from ledger import host, ids
 from ledger.errors import BadDataError
-from ledger.incoming import Context
-from ledger.ingest import context_id
 from ledger.model import (
     CheckpointRow,
     EventKind,
@@ -123,6 +120,11 @@ def _append(
     partial: str | None,
     at: int,
 ) -> int:
+    from ledger import append  # with the index and the redactor: not before a start
+    from ledger.content import storable
+    from ledger.incoming import Context
+    from ledger.ingest import context_id
+
     text, raw = storable(describe(state, partial))
     context = Context(
         owner=host.user_name(), host=store.host_id, cwd=storable(worktree)[0], head=state.head

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ledger.errors import BadDataError, UnavailableError
 from ledger.model import NoteRow, RunRow, Workstream, run_id, workstream_id
-from ledger.observations import cleaned
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,6 +28,8 @@ def add(
 
     `kind` is note or dead_end. Raises BadDataError for a blank text.
     """
+    from ledger.observations import cleaned  # with the redactor: not before a start
+
     words = cleaned(text.strip())
     if not words:
         raise BadDataError("a note needs some words")

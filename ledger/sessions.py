@@ -22,7 +22,6 @@ from ledger.model import (
     session_id,
     workstream_id,
 )
-from ledger.observations import cleaned
 
 if TYPE_CHECKING:
     import sqlite3
@@ -119,6 +118,20 @@ def of_native_store(store: Store, native: int) -> dict[str, tuple[SessionRow, st
     return {row["native_id"]: (session_row(row), row["signature"] or "") for row in rows}
 
 
+def linked_elsewhere(
+    store: Store, native: int, workstream: Workstream | int, *, limit: int
+) -> list[str]:
+    """Return native ids of a store's sessions that belong to other workstreams, newest first."""
+    rows = store.all(
+        "SELECT native_id FROM session WHERE store = ? AND workstream <> ?"
+        " ORDER BY id DESC LIMIT ?",
+        native,
+        workstream_id(workstream),
+        limit,
+    )
+    return [row["native_id"] for row in rows]
+
+
 def link_session(
     store: Store,
     workstream: Workstream | int,
@@ -176,6 +189,21 @@ def link_session(
         if run is not None:
             touch(db, run, session, born or "found")
     return get(store, session)
+
+
+def is_unchanged(stored: str, signature: str, *, closed: bool) -> bool:
+    """Return whether a cursor's stored signature says that nothing is to be read.
+
+    A closed import also settles calls without a result, so an open one is no substitute.
+    """
+    how, _, before = stored.partition("|")
+    return bool(signature) and before == signature and (how == "closed" or not closed)
+
+
+def is_imported(store: Store, session: SessionRow, signature: str, *, closed: bool) -> bool:
+    """Return whether the session was imported completely when its files had this signature."""
+    row = store.one("SELECT signature FROM cursor WHERE session = ?", session.id)
+    return row is not None and is_unchanged(str(row[0]), signature, closed=closed)
 
 
 def signature(store: Store, session: SessionRow | int) -> str | None:
@@ -279,6 +307,8 @@ def set_current(
 
 def update_facts(store: Store, session: int, facts: NewFacts) -> None:
     """Store what a session says about itself; None changes nothing, the first start stays."""
+    from ledger.observations import cleaned  # with the redactor: not before a start
+
     title = None if facts.title is None else cleaned(facts.title)
     if title is not None and _title_forgotten(store, session):
         title = None

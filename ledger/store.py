@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hmac
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, Self
-from urllib.parse import quote
 
 from ledger.clock import SYSTEM, Clock
 from ledger.errors import (
@@ -156,6 +153,8 @@ class Store:
 
     def tag(self, raw: bytes) -> bytes:
         """Return the keyed digest of source content (16 bytes)."""
+        import hmac
+
         return hmac.digest(self.meta("tag_key"), raw, "sha256")[:16]
 
     @contextlib.contextmanager
@@ -227,7 +226,7 @@ def open_store(
         raise UnavailableError(
             f"there is no ledger at {path}", next_step="Start one with: workstream run HARNESS"
         )
-    uri = f"file:{quote(str(path))}?mode={'ro' if mode == 'ro' else 'rw'}"
+    uri = f"file:{_uri_path(path)}?mode={'ro' if mode == 'ro' else 'rw'}"
     if mode == "ro" and _at_rest(path):
         uri += "&immutable=1"
     with translated(path):
@@ -252,6 +251,12 @@ def _at_rest(path: Path) -> bool:
     """
     journals = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
     return not os.access(path.parent, os.W_OK) and not any(p.exists() for p in journals)
+
+
+def _uri_path(path: Path) -> str:
+    """Return a path as it stands in an SQLite URI: only `%`, `?` and `#` mean something there."""
+    text = str(path).replace("%", "%25")
+    return text.replace("?", "%3f").replace("#", "%23")
 
 
 def _configure(db: sqlite3.Connection, *, writable: bool) -> None:
@@ -322,7 +327,7 @@ def _host_id(home: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         pass
-    fresh = secrets.token_hex(8)
+    fresh = os.urandom(8).hex()
     scratch = home / f".host-id.{os.getpid()}"
     try:
         fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from ledger import content, ids
 from ledger.errors import UnavailableError, UsageError
 from ledger.model import Workstream, workstream_id
-from ledger.observations import cleaned
 
 if TYPE_CHECKING:
     import sqlite3
@@ -92,6 +91,8 @@ def set_objective(
     store: Store, workstream: Workstream | int, text: str | None, *, by: str
 ) -> Workstream:
     """Store the objective in the person's own words, scrubbed; None or blank takes it away."""
+    from ledger.observations import cleaned  # with the redactor: not before a start
+
     words = cleaned(text.strip()) if text is not None and text.strip() else None
     with store.transaction() as db:
         db.execute(

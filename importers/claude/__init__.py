@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from importers.base import Batch, Importer, Limits, NodeIndex, SessionFacts, Source
-from importers.claude import reader, store
+from importers.claude import store
 
 
 class ClaudeImporter:
@@ -30,12 +30,16 @@ class ClaudeImporter:
 
     def describe(self, source: Source) -> SessionFacts:
         """Read head and tail of a session, both bounded."""
-        return store.describe(source)
+        from importers.claude.describe import describe  # msgspec: not before a start
+
+        return describe(source)
 
     def read(
         self, source: Source, state: str | None, nodes: NodeIndex, limits: Limits, *, closed: bool
     ) -> Iterator[Batch]:
         """Yield what is new since `state`."""
+        from importers.claude import reader
+
         return reader.read(source, state, nodes, limits, closed=closed)
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from importers.base import StoreUnreadable
-from importers.jsonl import open_regular
+from importers.files import open_regular
 
 FOLDER: Final = "sessions"
 MAX_SIZE: Final = 64 * 1024

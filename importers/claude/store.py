@@ -8,41 +8,33 @@ file has to be opened to tell a used-up id from a session.
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
-from importers import jsonl
-from importers.base import SessionFacts, Source, StoreState, StoreUnreadable
-from importers.claude.records import ENVELOPE, FORKED, Envelope, decode_or, milliseconds
-from importers.claude.state import Facts
+from importers import files
+from importers.base import Source, StoreState, StoreUnreadable
+from importers.files import open_regular
 
 HARNESS: Final = "claude"
 PROJECTS: Final = "projects"
 SUFFIX: Final = ".jsonl"
 AGENT_PREFIX: Final = "agent-"
-HEAD: Final = 256 * 1024
-TAIL: Final = 256 * 1024
+CHUNK: Final = 256 * 1024
 USED_UP: Final = (
     "the id is used up: its file holds no conversation, and Claude Code can neither resume it nor "
     "create a session under it again"
 )
 
 
-class Kind(msgspec.Struct):
-    """Enough of a record to tell whether it belongs to the conversation."""
-
-    type: str = ""
-    isSidechain: bool | None = None  # noqa: N815  (name in the file)
-
-
-KIND: Final = msgspec.json.Decoder(Kind)
+_SPEECH: Final = re.compile(rb'"type"\s*:\s*"(?:user|assistant)"')
+"""In a line of the conversation; other records may hold it too, quoted in a nested object."""
 
 
 class _Found(NamedTuple):
@@ -131,76 +123,22 @@ def holds_conversation(path: Path) -> bool:
 
     Raises StoreUnreadable.
     """
-    with jsonl.Tail(path, None, max_line=64 * 1024 * 1024) as tail:
-        for line in tail.lines():
-            if b'"user"' not in line.data and b'"assistant"' not in line.data:
-                continue
-            try:
-                record = jsonl.decode(line.data, KIND)
-            except jsonl.Undecodable:
-                continue
-            if record.type in ("user", "assistant") and not record.isSidechain:
-                return True
-    return False
-
-
-def describe(source: Source) -> SessionFacts:
-    """Read the head and the tail of a session, both bounded. Raises StoreUnreadable."""
-    path = source.path
-    if path is None:
-        raise StoreUnreadable(f"session {source.native_id}: {source.detail or 'not found'}")
-    descriptor, status = jsonl.open_regular(path)
-    try:
-        head = os.pread(descriptor, HEAD, 0)
-        begin = max(len(head), status.st_size - TAIL)
-        tail = os.pread(descriptor, TAIL, begin)
-    except OSError as error:
-        raise StoreUnreadable(f"{path}: {error.strerror}") from error
-    finally:
-        os.close(descriptor)
-    facts = Facts()
-    if path.parent.name == "subagents":
-        facts.subagent_of = path.parent.parent.name
-    whole = status.st_size <= len(head)
-    records = list(_records(head, complete=whole))
-    _describe_head(facts, records, path)
-    cut = tail if begin == len(head) else tail.partition(b"\n")[2]
-    for record in [*records, *_records(cut, complete=True)]:
-        _describe_last(facts, record)
-    return facts.of(path.stem)
-
-
-def _records(data: bytes, *, complete: bool) -> Iterator[Envelope]:
-    lines = data.removeprefix(jsonl.BOM).split(b"\n")
-    for line in lines if complete else lines[:-1]:
-        if jsonl.blank(line):
-            continue
+    descriptor, _ = open_regular(path)
+    with os.fdopen(descriptor, "rb", buffering=CHUNK) as file:
         try:
-            yield jsonl.decode(line, ENVELOPE)
-        except jsonl.Undecodable:
-            continue
+            return any(_is_speech(line) for line in file if _SPEECH.search(line))
+        except OSError as error:
+            raise StoreUnreadable(f"{path}: {error.strerror}") from error
 
 
-def _describe_head(facts: Facts, records: list[Envelope], path: Path) -> None:
-    tree = [record for record in records if record.uuid is not None]
-    if tree and all(record.is_sidechain for record in tree) and facts.subagent_of is None:
-        facts.subagent_of = next((r.session_id for r in tree if r.session_id), path.stem)
-    for record in tree:
-        facts.first_cwd = facts.first_cwd or record.cwd
-        if facts.one_shot is None and record.entrypoint is not None:
-            facts.one_shot = record.entrypoint != "cli"
-        if facts.parent is None:
-            origin = decode_or(record.forked_from, FORKED, None)
-            if origin is not None and origin.session_id != path.stem:
-                facts.parent = origin.session_id
-
-
-def _describe_last(facts: Facts, record: Envelope) -> None:
-    facts.note(record.cwd, record.relocated_cwd, record.version)
-    facts.named = record.custom_title or facts.named
-    facts.titled = record.ai_title or record.summary or facts.titled
-    if record.uuid is not None:
-        facts.time(milliseconds(record.timestamp))
+def _is_speech(line: bytes) -> bool:
+    try:
+        record = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict) or record.get("isSidechain"):
+        return False
+    return record.get("type") in ("user", "assistant")
 
 
 # --- listing ------------------------------------------------------------------------------------
@@ -226,7 +164,7 @@ def _source(
 
 def signature(path: Path) -> str:
     """Return the signature of a session: its file, and the listing of its subagents' folder."""
-    return jsonl.signature([path, Path(str(path)[: -len(SUFFIX)] + "/subagents")])
+    return files.signature([path, Path(str(path)[: -len(SUFFIX)] + "/subagents")])
 
 
 def _project_folders(root: Path, problems: list[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from importers.claude.collected import Collected, Record
 from importers.claude.content import result_text, without_data_uris, without_reminder
 from importers.claude.records import ANY, Block, decode_or
 from importers.claude.state import OPEN_CALLS, Call
-from importers.jsonl import open_regular
+from importers.files import open_regular
 
 WORDS: Final = 1000
 """Added to the block number of what belongs behind a result in the same record."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from importers.base import Batch, Limits, NodeIndex, SessionFacts, Source, StoreUnreadable
-from importers.codex import reader, store
-from importers.codex.meta import require_meta
+from importers.codex import store
 
 
 class CodexImporter:
@@ -30,6 +29,8 @@ class CodexImporter:
 
     def describe(self, source: Source) -> SessionFacts:
         """See `Importer.describe`: one look at the head of the first and the newest file."""
+        from importers.codex.meta import require_meta  # msgspec: not before a start
+
         if source.path is None:
             raise StoreUnreadable(source.detail or f"{source.native_id}: no rollout found")
         newest = require_meta(source.path)
@@ -40,4 +41,6 @@ class CodexImporter:
         self, source: Source, state: str | None, nodes: NodeIndex, limits: Limits, *, closed: bool
     ) -> Iterator[Batch]:
         """See `Importer.read`."""
+        from importers.codex import reader
+
         return reader.read(source, state, nodes, limits, closed=closed)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from importers.base import Source, StoreState, StoreUnreadable
-from importers.jsonl import open_regular, signature
+from importers.files import open_regular, signature
 
 NAME: Final = re.compile(
     r"rollout-(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-(?P<thread>[^_]+?)(?:_(?P<segment>[^_]+?))?"

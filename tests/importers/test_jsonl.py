@@ -11,7 +11,7 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from importers import jsonl
+from importers import files, jsonl
 from importers.base import StoreUnreadable
 from importers.jsonl import Line, Position, Tail, Undecodable
 
@@ -323,9 +323,9 @@ def test_loss_names_file_offset_length_and_reason(data: bytes, reason: str) -> N
 
 def test_signature_changes_with_any_byte_and_names_absent_files(path: Path) -> None:
     path.write_bytes(b"one\n")
-    first = jsonl.signature([path])
-    assert jsonl.signature([path]) == first
+    first = files.signature([path])
+    assert files.signature([path]) == first
     with path.open("ab") as file:
         file.write(b"x")
-    assert jsonl.signature([path]) != first
-    assert jsonl.signature([path, path.with_name("gone")]).endswith(",-")
+    assert files.signature([path]) != first
+    assert files.signature([path, path.with_name("gone")]).endswith(",-")
