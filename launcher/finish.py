@@ -283,7 +283,13 @@ def _was_due(
         opened = [] if known is None else [known]
     if not opened:
         return fresh
-    return any(row.id in own or (fresh and row.linked_at >= run.started_at) for row in opened)
+    for row in opened:
+        new = row.linked_at >= run.started_at
+        if new and run.mode == "fork" and row.id == opened[0].id:
+            continue  # what was new to its parent is printed to it, and that may be nothing
+        if row.id in own or (fresh and new):
+            return True
+    return False
 
 
 def delivery_document(row: DeliveryRow, briefed: Mapping[int, Any]) -> dict[str, Any]:

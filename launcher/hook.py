@@ -55,7 +55,9 @@ def main(arguments: list[str], folder: str) -> None:
     with open(os.path.join(folder, "hook.json"), "rb") as file:
         run = json.loads(file.read())
     event = payload.get("hook_event_name")
-    entry = choose(run.get("briefings"), payload) if event == "SessionStart" else None
+    entry = None
+    if event == "SessionStart":
+        entry = choose(run.get("briefings"), payload, first=empty(str(run["events"])))
     text, delivery = None, None
     if entry is not None:
         text, delivery = stamped(folder, str(entry["file"]), str(run["nonce"]))
@@ -73,18 +75,22 @@ def main(arguments: list[str], folder: str) -> None:
         _write(1, json.dumps({"hookSpecificOutput": output}).encode())
 
 
-def choose(briefings: object, payload: Json) -> Json | None:
+def choose(briefings: object, payload: Json, *, first: bool = False) -> Json | None:
     """Return the briefing entry for the session that starts, None when there is none for it.
 
     A subagent gets none, and neither does a linked session for which there is nothing new: its
     entry is null. A session that is not linked gets the one for a new session, whatever its
-    source says: a fork made inside claude 2.1.197 is reported as a resume.
+    source says: a fork made inside claude 2.1.197 is reported as a resume. Only the fork that the
+    run itself was started to make (`first`) is given what is new to its parent.
     """
     if not isinstance(briefings, dict) or payload.get("agent_id"):
         return None
     session, source = payload.get("session_id"), payload.get("source")
     if source == "clear":
         return _entry(briefings.get("clear"))
+    forked = first and "fork" in briefings and source in ("fork", "resume")
+    if forked and session not in (briefings.get("sessions") or ()):
+        return _entry(briefings["fork"])
     names = ("compact", "compact_new") if source == "compact" else ("sessions", "new")
     own, other = (briefings.get(name) for name in names)
     return _entry(own[session]) if isinstance(own, dict) and session in own else _entry(other)
@@ -117,6 +123,14 @@ def next_number(folder: str) -> int:
         return number
     message = "no delivery number is left"
     raise OSError(message)
+
+
+def empty(path: str) -> bool:
+    """Return whether nothing was written to the event file yet."""
+    try:
+        return os.stat(path).st_size == 0
+    except FileNotFoundError:
+        return True
 
 
 def append(path: str, line: str) -> None:
