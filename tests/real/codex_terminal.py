@@ -66,10 +66,15 @@ class Codex:
 
 
 @contextmanager
-def codex(stage: Stage, *args: str, options: tuple[str, ...] = ()) -> Iterator[Codex]:
-    """Start `workstream run OPTIONS codex ARGS` in a terminal and wait for its input line."""
+def codex(
+    stage: Stage, *args: str, options: tuple[str, ...] = (), name: tuple[str, ...] = ("codex",)
+) -> Iterator[Codex]:
+    """Start `workstream run OPTIONS codex ARGS` in a terminal and wait for its input line.
+
+    `name` () leaves the harness to us.
+    """
     path = stage.next_report()
-    with stage.terminal("run", *options, *reporting(path), "codex", *args) as terminal:
+    with stage.terminal("run", *options, *reporting(path), *name, *args) as terminal:
         terminal.wait_text("/")  # the input line's hints, or a screen that asks something
         terminal.wait_quiet()
         yield Codex(stage=stage, terminal=terminal, path=path)

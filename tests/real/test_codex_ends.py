@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,15 +22,15 @@ BUSY = "say: going ;; run: echo begun > mark; sleep 40 ;; say: never"
 
 
 def begun(stage: Stage) -> None:
-    until(lambda: (stage.repository / "mark").exists(), "the command had begun")
+    until((stage.repository / "mark").exists, "the command had begun")
 
 
 def alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_codex_killed_in_a_command_leaves_it_interrupted(stage: Stage) -> None:

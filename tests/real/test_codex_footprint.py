@@ -49,7 +49,7 @@ def test_our_own_commands_leave_no_trace_in_codexs_folder_or_the_repository(stag
 
 
 def test_a_run_changes_only_what_codex_changes_by_itself(stage: Stage) -> None:
-    bare = [harness_program("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox"]
+    bare = [str(harness_program("codex")), "exec", "--dangerously-bypass-approvals-and-sandbox"]
 
     def alone(*args: str) -> None:
         subprocess.run(
@@ -66,7 +66,8 @@ def test_a_run_changes_only_what_codex_changes_by_itself(stage: Stage) -> None:
         """Return changed files with what differs from session to session taken out."""
         store = stage.codex.store
         inside = {Path(path).relative_to(store).parts for path in paths if path != str(store)}
-        return {p[0] if p[0] in ("sessions", "thread-writer-locks") else "/".join(p) for p in inside}
+        per_session = ("sessions", "thread-writer-locks")
+        return {p[0] if p[0] in per_session else "/".join(p) for p in inside}
 
     alone("say: warm")  # what Codex makes once, it has made
     start = listing(stage.codex.store)

@@ -48,13 +48,16 @@ def test_a_fork_inherits_what_its_parent_was_shown(stage: Stage) -> None:
     assert fork.session != parent.session
     request = stage.responses.turns[-1]
     assert deliveries_in(request.text) == [parent.delivery["id"], fork.delivery["id"]]
-    assert "now it is whole" in request.text.split(fork.delivery["id"])[1]
+    shown = request.text.split(fork.delivery["id"])[1]
+    assert "now it is whole" in shown
+    assert "half done" not in shown
     assert fork.delivery["state"] == "seen"
     assert stage.texts("user_message", "codex") == ["say: one", "say: two"]
     rows = {s["native_id"]: s for s in stage.status()["sessions"]}
     assert rows[fork.session]["current"]
     assert rows[fork.session]["seen_through"] > rows[parent.session]["seen_through"]
-    assert stage.run("codex", "exec", "resume", parent.session, "say: x").delivery["state"] == "seen"
+    back = stage.run("codex", "exec", "resume", parent.session, "say: x")
+    assert back.delivery["state"] == "seen"
     assert "now it is whole" in told(stage.responses.turns[-1])
 
 
@@ -79,3 +82,19 @@ def test_a_session_of_another_workstream_is_refused_by_name(stage: Stage) -> Non
     assert moved.session == one
     names = {w["name"]: w for w in stage.workstream("list", "--json").data["workstreams"]}
     assert set(names) == {"first-line", "second-line"}
+
+
+def test_a_session_of_another_workstream_that_codex_chose_is_told_nothing(stage: Stage) -> None:
+    stage.run("--new", "first-line", "claude", "-p", "say: words of the first")
+    stage.run("--new", "second-line", "codex", "exec", "say: one")
+    (path,) = stage.codex.session_files()
+    done = stage.run("--workstream", "first-line", "codex", "exec", "resume", "--last", "say: two")
+    assert "words of the first" not in stage.responses.turns[-1].text
+    assert f"{path.stem[-36:]} belongs to workstream second-line: left there" in done.err
+    assert (done.report["sessions"], done.delivery["state"]) == ([], "failed")
+    assert stage.texts("user_message", "codex") == []
+    other = stage.log("--workstream", "second-line")
+    assert [(e["text"], e["origin"]) for e in other if e["kind"] == "user_message"] == [
+        ("say: one", "run"),
+        ("say: two", "outside"),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from tests.lab.programs import harness_program, harness_wrapper
 from tests.real.stage import told
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.real.stage import Stage
 
 if sys.version_info >= (3, 14):
@@ -119,12 +118,12 @@ def test_the_npm_wrapper_is_resolved_to_the_program_itself(stage: Stage) -> None
     stage.responses.wait_held("on")
     try:
         lease = stage.status()["lease"]
-        program = os.readlink(f"/proc/{lease['child_pid']}/exe")
+        program = Path(f"/proc/{lease['child_pid']}/exe").readlink()
     finally:
         stage.responses.release("on")
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "one\n"), err
-    assert program == str(native)
+    assert program == native
 
 
 def test_no_background_server_is_started(stage: Stage, tmp_path: Path) -> None:
@@ -143,14 +142,11 @@ def test_no_background_server_is_started(stage: Stage, tmp_path: Path) -> None:
 def _processes() -> list[str]:
     """Return the environments of all processes that were started from a stage."""
     found = []
-    for name in os.listdir("/proc"):
+    for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                text = file.read().decode(errors="replace")
+            text = path.read_bytes().decode(errors="replace")
         except OSError:
             continue
         if "CODEX_HOME=" in text:
             found.append(text)
     return found
-
-

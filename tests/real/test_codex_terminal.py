@@ -81,7 +81,7 @@ def test_new_and_clear_make_sessions_with_positions_of_their_own(stage: Stage) -
     head = sessions[0]["seen_through"]
     assert [s["seen_through"] for s in sessions][:2] == [head, head]
 
-    with codex(stage) as again:
+    with codex(stage, name=()) as again:  # a bare `workstream run`
         request = again.say("say: fourth words")
         assert again.leave()["sessions"] == [report["sessions"][2]]
     assert "half done" not in request.text
@@ -133,3 +133,20 @@ def test_a_rewind_past_the_delivery_makes_it_due_again(stage: Stage) -> None:
     again = stage.run("codex", "exec", "resume", session, "say: more")
     assert "half done" in told(stage.responses.turns[-1])
     assert again.delivery["state"] == "seen"
+
+
+def test_a_fork_in_the_terminal_inherits_and_is_current(stage: Stage) -> None:
+    stage.claude_says("the parser is half done")
+    with codex(stage) as one:
+        one.say("say: one")
+        (parent,) = one.leave()["sessions"]
+    with codex(stage, "fork", parent) as two:
+        request = two.say("say: two")
+        report = two.leave()
+    (fork,) = report["sessions"]
+    assert fork != parent
+    assert report["delivery"]["state"] == "none"  # its parent was told all there is
+    assert "say: one" in request.text
+    assert stage.texts("user_message", "codex") == ["say: one", "say: two"]
+    assert stage.session(fork)["current"]
+    assert stage.session(fork)["seen_through"] == stage.session(parent)["seen_through"] > 0
