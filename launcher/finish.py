@@ -240,6 +240,35 @@ def _settle(
         runs.advance(store, run, Step.CHECKPOINTED)
         done.notices += receipts.apply(store, run, workstream)
         runs.advance(store, run, Step.RECEIPTS)
+    with _timed(done, "draft"):
+        _hand_off(store, run, workstream, state, active, done, recovery=recovery)
+
+
+def _hand_off(
+    store: Store,
+    run: RunRow,
+    workstream: Workstream,
+    state: git.GitState,
+    active: set[int],
+    done: Finished,
+    *,
+    recovery: bool,
+) -> None:
+    """Settle the handoffs. A failure is told and costs the handoff, never the end of the run."""
+    from launcher.handing import settling
+
+    try:
+        done.notices += settling.settle(
+            store, run, workstream, state, active, recovery=recovery
+        )
+    except LeaseLostError:
+        raise
+    except Exception as error:
+        done.notices.append(f"no handoff was drafted: {type(error).__name__}: {error}")
+        return
+    with store.transaction():
+        require(store, run.workstream, run.token)
+        runs.advance(store, run, Step.DRAFTED)
 
 
 def _report_delivery(
@@ -276,20 +305,18 @@ def _was_due(
     """
     own = {b.session for b in briefed if b.purpose == "session"}
     fresh = any(b.purpose == "new" for b in briefed)
-    opened = list(touched_rows)
-    if not opened and run.native_id is not None:
+    asked = None
+    if run.native_id is not None:
         home = Path(sessions.store_home(store, run.store))
-        known = sessions.by_native(store, run.harness, run.native_id, home=home)
-        opened = [] if known is None else [known]
+        asked = sessions.by_native(store, run.harness, run.native_id, home=home)
+    opened = list(touched_rows)
+    if run.mode == "fork" and asked is not None:
+        opened[:1] = [asked]  # a fork is told what is new to its parent
+    if not opened and asked is not None:
+        opened = [asked]
     if not opened:
         return fresh
-    for row in opened:
-        new = row.linked_at >= run.started_at
-        if new and run.mode == "fork" and row.id == opened[0].id:
-            continue  # what was new to its parent is printed to it, and that may be nothing
-        if row.id in own or (fresh and new):
-            return True
-    return False
+    return any(row.id in own or (fresh and row.linked_at >= run.started_at) for row in opened)
 
 
 def delivery_document(row: DeliveryRow, briefed: Mapping[int, Any]) -> dict[str, Any]:

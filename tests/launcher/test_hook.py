@@ -110,6 +110,19 @@ def test_the_briefing_is_the_receivers(run: Run, session: str, source: str, expe
     assert f"\n{expected} é\n" in text
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_fork_that_a_run_makes_is_told_what_is_new_to_its_parent(run: Run, known: bool) -> None:
+    new = {"id": 2, "file": "new.txt"}
+    parents = {"id": 1, "file": "linked.txt"} if known else None
+    run.write({"sessions": {}, "new": new, "fork": parents})
+    text = run.context(session_id="s-fork", source="fork")
+    assert (text is not None and "for the linked session" in text) is known
+    assert text is not None or not known  # nothing is new to the parent: nothing is said
+    later = run.context(session_id="s-later", source="fork")
+    assert later is not None
+    assert "for a new one" in later
+
+
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_linked_session_without_news_gets_nothing(run: Run, source: str) -> None:
     new = {"id": 8, "file": "new.txt"}
