@@ -15,11 +15,13 @@ from typing import Any, Final
 from ledger import notes, workstreams
 from ledger import receipts as pending
 from ledger.errors import BadDataError
-from ledger.model import RunRow, Workstream
+from ledger.model import ReceiptRow, RunRow, Workstream
 from ledger.store import Store
 
 PREFIX: Final = "workstream-receipt/1"
 MAX_PAYLOAD: Final = 64 * 1024
+HANDOFFS: Final = ("handoff_prepared", "acknowledge", "outcome")
+"""What is applied by `launcher/handing/applying.py`."""
 
 
 def line(nonce: str, payload: Mapping[str, Any]) -> str:
@@ -57,7 +59,7 @@ def apply(store: Store, run: RunRow, workstream: Workstream) -> list[str]:
             if nonce != run.nonce:
                 reason = "it belongs to another run"
             else:
-                _do(store, run, workstream, payload, row.digest)
+                _do(store, run, workstream, payload, row)
         except BadDataError as error:
             reason = str(error)
         pending.applied(store, row.digest, refused=reason)
@@ -67,8 +69,13 @@ def apply(store: Store, run: RunRow, workstream: Workstream) -> list[str]:
 
 
 def _do(
-    store: Store, run: RunRow, workstream: Workstream, payload: Mapping[str, Any], digest: str
+    store: Store, run: RunRow, workstream: Workstream, payload: Mapping[str, Any], row: ReceiptRow
 ) -> None:
+    if payload.get("do") in HANDOFFS:
+        from launcher.handing import applying
+
+        applying.apply(store, run, workstream, payload, row)
+        return
     what, text = payload.get("do"), payload.get("text")
     if what not in ("note", "objective") or not isinstance(text, str) or not text.strip():
         raise BadDataError("it asks for something this version does not know")
@@ -83,5 +90,5 @@ def _do(
         pinned=bool(payload.get("pin")),
         author=run.entry,
         run=run.id,
-        receipt=digest,
+        receipt=row.digest,
     )

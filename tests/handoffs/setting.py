@@ -86,7 +86,13 @@ class Setting:
         return f"e{self.workstream.head_seq}"
 
     def runs(
-        self, command: str, exit_code: int = 0, output: str = "", *, at: int | None = None, **how: Any
+        self,
+        command: str,
+        exit_code: int = 0,
+        output: str = "",
+        *,
+        at: int | None = None,
+        **how: Any,
     ) -> str:
         """Import a command with its result and return the reference of the result."""
         number = self.record()
@@ -127,7 +133,9 @@ class Setting:
         assert found is not None, word
         return found
 
-    def content(self, *evidence: str, words: str = "`a.py` rejects bad input", **how: Any) -> Content:
+    def content(
+        self, *evidence: str, words: str = "`a.py` rejects bad input", **how: Any
+    ) -> Content:
         """A content with one declared and, with evidence, one cited statement."""
         refs = tuple(self.ref(word) for word in evidence)
         state = [Statement(text=words)]

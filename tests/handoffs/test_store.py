@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from handoffs.canonical import content_digest
 from handoffs.errors import HeadConflictError, RefusedError
 from handoffs.models import (
     ActorKind,
@@ -21,8 +19,6 @@ from handoffs.models import (
     Outcome,
     OutcomeStatus,
     ReceiptStatus,
-    Ref,
-    RefKind,
     Statement,
 )
 from handoffs.store import (
@@ -39,13 +35,13 @@ from handoffs.store.answering import Answer
 from handoffs.store.committing import CommitState
 from leases import lease as leases
 from leases.errors import LeaseHeld
-from ledger import events, forget, git, ids, notes, repositories, workstreams
+from ledger import forget, git, notes, repositories, workstreams
 from ledger.errors import UnavailableError
 from ledger.fencing import LeaseLostError
-from ledger.model import RepositoryKeys, Workstream
+from ledger.model import RepositoryKeys
 from ledger.store import Store, open_store
 from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting, make, run_git
-from tests.ledger.making import SetClock, hold_lease, start_run
+from tests.ledger.making import SetClock, hold_lease
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,9 +79,7 @@ def accept(here: Setting, name: str, key: str = "k1", **how: object) -> object:
         **how,
     }
     answer = Answer(**values)  # type: ignore[arg-type]
-    return answering.acknowledge(
-        here.store, here.workstream, received, answer, holder=here.holder
-    )
+    return answering.acknowledge(here.store, here.workstream, received, answer, holder=here.holder)
 
 
 def codes(refused: pytest.ExceptionInfo[RefusedError]) -> tuple[str, ...]:
@@ -103,9 +97,7 @@ def test_the_whole_way_from_words_to_an_outcome(here: Setting) -> None:
     outcome = Outcome(
         outcome_key="o1", receipt_key="k1", status=OutcomeStatus.COMPLETED, summary="done"
     )
-    answering.record_outcome(
-        here.store, here.workstream, outcome, PERSON, holder=here.holder
-    )
+    answering.record_outcome(here.store, here.workstream, outcome, PERSON, holder=here.holder)
     standing = states.standing(here.store, here.workstream, done.revision.content_digest)
     assert (standing.transfer, standing.coverage) == ("accepted", "covered")
 
@@ -127,7 +119,7 @@ def test_a_commit_keeps_a_lease_no_longer_than_itself(here: Setting) -> None:
 
 def test_a_commit_during_a_live_run_is_refused_naming_it(here: Setting) -> None:
     prepared = here.prepare(here.content())
-    leases.acquire(here.store, here.workstream.id, replace(here.holder, run="run_live"))
+    leases.acquire(here.store, here.workstream.id, here.holder._replace(run="run_live"))
     with pytest.raises(LeaseHeld):
         here.commit(prepared)
     assert reading.head(here.store, here.workstream) is None
@@ -227,7 +219,9 @@ def test_an_abandoned_record_leads_nothing_until_prepared_again(here: Setting) -
 def test_a_secret_never_reaches_the_table(here: Setting) -> None:
     secret = "ghp_" + "a1B2" * 9
     answer = here.prepare(here.content(words=f"the token {secret} is in `.env`"))
-    assert secret not in json.dumps([dict(r) for r in here.store.all("SELECT * FROM handoff_prepared")])
+    assert secret not in json.dumps(
+        [dict(r) for r in here.store.all("SELECT * FROM handoff_prepared")]
+    )
     assert any(o.kind == "redacted" for o in answer.prepared.content.omissions)
 
 
@@ -404,9 +398,7 @@ def test_an_outcome_covers_only_an_accepted_receipt(here: Setting) -> None:
         outcome_key="o1", receipt_key="k1", status=OutcomeStatus.FAILED, summary="it broke"
     )
     with pytest.raises(RefusedError) as refused:
-        answering.record_outcome(
-            here.store, here.workstream, outcome, PERSON, holder=here.holder
-        )
+        answering.record_outcome(here.store, here.workstream, outcome, PERSON, holder=here.holder)
     assert codes(refused) == ("receipt_not_accepted",)
 
 
@@ -465,7 +457,9 @@ def race(here: Setting, names: list[str], folder: Path) -> list[str]:
 def test_of_twenty_writers_one_wins_each_of_three_races(here: Setting, tmp_path: Path) -> None:
     for number in range(3):
         names = [
-            here.prepare(here.content(words=f"`w{writer}.py` in race {number}")).prepared.prepared_id
+            here.prepare(
+                here.content(words=f"`w{writer}.py` in race {number}")
+            ).prepared.prepared_id
             for writer in range(20)
         ]
         answers = race(here, names, tmp_path / f"race-{number}")

@@ -1,0 +1,3 @@
+"""The verbs of `workstream handoff`, one module for each group of them."""
+
+from __future__ import annotations

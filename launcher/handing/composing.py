@@ -1,0 +1,56 @@
+"""From what a person or an agent wrote, JSON or Markdown, to a content that was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from handoffs import parsing, validation
+from handoffs.errors import RefusedError
+from handoffs.ledger_facts import LedgerFacts
+from handoffs.models import Content, Finding, Reason, errors
+from handoffs.parsing import Parsed
+from handoffs.resolver import Resolver
+from handoffs.scrubbing import scrubbed
+from ledger.model import Workstream
+from ledger.store import Store
+
+
+def parsed(store: Store, workstream: Workstream, worktree: Path, text: str) -> Parsed:
+    """Return what a JSON document or its Markdown form says, evidence resolved."""
+    resolve = Resolver(store, workstream, worktree)
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return parsing.parse_content(text, resolve=resolve)
+    from handoffs import markdown
+
+    return markdown.from_markdown(text, resolve=resolve)
+
+
+def checked(
+    store: Store, workstream: Workstream, worktree: Path, made: Parsed
+) -> tuple[Content, LedgerFacts]:
+    """Return the content, scrubbed, with the facts it is to be checked against.
+
+    Raises RefusedError with all findings, of its shape and of its words alike.
+    """
+    content = None if made.content is None else scrubbed(made.content)
+    facts = LedgerFacts(store, workstream, worktree, content=content)
+    if content is None or errors(made.findings):
+        found = validation.findings_of(made, facts)
+        raise RefusedError("the handoff cannot be prepared like this", found)
+    return content, facts
+
+
+def findings(
+    store: Store, workstream: Workstream, worktree: Path, made: Parsed
+) -> tuple[Finding, ...]:
+    """Return all findings about something parsed."""
+    facts = LedgerFacts(store, workstream, worktree, content=made.content)
+    return validation.findings_of(made, facts)
+
+
+def reasons(words: Iterable[str]) -> tuple[Reason, ...]:
+    """Return the reasons, once each. Raises RefusedError for one that does not exist."""
+    found, wrong = parsing.parse_reasons(words)
+    validation.refuse(wrong, "a reason is not known")
+    return found
