@@ -121,15 +121,17 @@ def _is_other_branch(item: ErrorDetails, value: Mapping[str, object]) -> bool:
     at: object = value
     for part in item["loc"]:
         if part in ("str", "ForeignRef"):
-            meant = "str" if isinstance(at, str) else "ForeignRef"
-            return part != meant
-        if (isinstance(at, Mapping) and part in at) or (
-            isinstance(at, list) and isinstance(part, int) and part < len(at)
-        ):
-            at = at[part]
-        else:
-            return False
+            return part != ("str" if isinstance(at, str) else "ForeignRef")
+        at = _child(at, part)
     return False
+
+
+def _child(value: object, part: int | str) -> object:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
 
 
 def _finding(item: ErrorDetails) -> Finding:
@@ -188,19 +190,19 @@ def salvage(value: Mapping[str, object]) -> tuple[Content, frozenset[str]]:
     if not isinstance(objective, str):
         unread.add("objective")
     word = value.get("disposition")
-    known = isinstance(word, str) and word in tuple(Disposition)
+    known = next((item for item in Disposition if item.value == word), None)
     omissions = value.get("omissions")
     content = Content(
         objective=objective if isinstance(objective, str) else _UNREAD,
         state=tuple(state),
-        disposition=Disposition(word) if known else Disposition.COMPLETE,
+        disposition=known or Disposition.COMPLETE,
         next_action=None if action is None else _salvaged(NEXT_ACTION, action, unread),
         omissions=tuple(
             Omission(kind=OmissionKind.OTHER, text=text)
             for text in _texts(omissions if isinstance(omissions, list) else [])
         ),
     )
-    if not known:
+    if known is None:
         unread.add("disposition")
     return content, frozenset(unread)
 

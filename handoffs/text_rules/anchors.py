@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from handoffs.vocabulary import listed
+
 _NUMBER: Final = re.compile(r"[0-9]")
 _BACK_QUOTED: Final = re.compile(r"`[^`]*[^`\s][^`]*`")
 _EDGE: Final = "\"'()[]{}<>,;:!?*\u201c\u201d\u2018\u2019\u300c\u300d\u3001\u3002\uff0c\uff1b"
@@ -15,9 +17,9 @@ _KNOWN_FILES: Final = frozenset(
     {"Makefile", "Dockerfile", "Justfile", "README", "CHANGELOG", "LICENSE", "CONTRIBUTING"}
 )
 _NO_FILE: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s", "vs.the", "etc.and"})
-_NO_PATH: Final = frozenset(
+_NO_PATH: Final = listed(
     "and/or either/or n/a w/o yes/no on/off true/false he/she his/her read/write input/output i/o"
-    " pass/fail start/stop open/close".split()
+    " pass/fail start/stop open/close"
 )
 _IDENTIFIERS: Final = (
     re.compile(r"_*[A-Za-z][A-Za-z0-9]*_\w*|_+[A-Za-z]\w*"),  # snake_case, CONSTANT_CASE, _private
@@ -29,13 +31,13 @@ _IDENTIFIERS: Final = (
     re.compile(r"\$[A-Za-z_{]\S*"),  # $VARIABLE
     re.compile(r"@[a-z][\w.-]+/?\S*"),  # @decorator, @scope/package
 )
-_PROPER: Final = frozenset(
-    "GitHub GitLab JavaScript TypeScript PostgreSQL macOS iOS OpenAI DevOps YouTube".split()
+_PROPER: Final = listed(
+    "GitHub GitLab JavaScript TypeScript PostgreSQL macOS iOS OpenAI DevOps YouTube"
 )
-_TOOLS: Final = frozenset(
+_TOOLS: Final = listed(
     "pytest mypy ruff tox nox pylint flake8 pyright unittest pip uv npm npx pnpm jest vitest mocha"
     " eslint tsc cargo rustc golangci-lint gofmt mvn gradlew ctest cmake rspec rubocop kubectl"
-    " docker terraform pre-commit grep sed awk curl psql sqlite3 systemctl clang gcc".split()
+    " docker terraform pre-commit grep sed awk curl psql sqlite3 systemctl clang gcc"
 )
 _TWO_WORDS: Final = re.compile(
     r"\b(?:git (?:add|bisect|blame|branch|checkout|cherry-pick|commit|diff|fetch|log|merge|pull"

@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from handoffs.text_rules.words import QUOTED, sentences, spaced, unquoted, words
+from handoffs.vocabulary import listed
 
 _TOOL: Final = (
     r"(?:pytest|mypy|pyright|ruff|flake8|pylint|tox|nox|unittest|doctests?|clippy|rustfmt|eslint"
@@ -31,9 +32,7 @@ _HEAD_CASE: Final = (
     r"|of|by|before|today|everywhere)\b)"
 )
 """What may follow a noun that is no part of a longer one."""
-_DIVIDES: Final = frozenset(
-    ", : ( ) [ ] and but so while though although because which whereas + =".split()
-)
+_DIVIDES: Final = listed(", : ( ) [ ] and but so while though although because which whereas + =")
 
 _AFTER: Final = (
     r"(?= ?$| (?:now|again|on|in|at|with|after|locally|for|under|when|since|cleanly|successfully"

@@ -11,25 +11,26 @@ import re
 from typing import Final
 
 from handoffs.text_rules.words import QUOTED, spaced, words
+from handoffs.vocabulary import listed
 
-_GO_ON: Final = frozenset(
+_GO_ON: Final = listed(
     "continue continues continued continuing continuation keep keeps keeping going proceed proceeds"
     " proceeding proceeded resume resumes resumed resuming resumption finish finishing finalize"
     " finalise complete completing carry carrying move moving press push pushing advance go get"
     " getting pick picking take taking start starting begin beginning wrap wrapping do doing done"
     " make making work working follow following execute perform handle tackle address see look"
     " stick tbd tba tbc todo todos to-do to-dos wip n/a none nothing pending ongoing"
-    " in-progress progress try trying deal needful".split()
+    " in-progress progress try trying deal needful"
 )
-_THINGS: Final = frozenset(
+_THINGS: Final = listed(
     "work works task tasks job jobs thing things stuff rest remaining remainder remains it its"
     " this that these those them everything anything something all plan plans planned place point"
     " spot step steps next phase phases part parts item items effort efforts project implementation"
     " implementing development developing coding code process procedure activity objective goal"
     " goals assignment one ones session sessions agent assistant person user colleague run turn"
-    " time day week sprint list change changes loose ends".split()
+    " time day week sprint list change changes loose ends"
 )
-_FILLER: Final = frozenset(
+_FILLER: Final = listed(
     "please just now then and or but to the a an on onto with from for of in into at by as so far up"
     " off out over over back me we you i us our your my their his her let let's lets previous"
     " previously earlier last left current currently existing prior before after ongoing same where"
@@ -42,7 +43,7 @@ _FILLER: Final = frozenset(
     " delay pause further any other others each every both i'm i'll we'll we're you'll you're it's"
     " that's there's what's not yet if kindly help way order together fully entirely quickly"
     " determined decided defined figured continued and/or etc usual unfinished outstanding incomplete"
-    " open pending upcoming following new original agreed discussed said".split()
+    " open pending upcoming following new original agreed discussed said"
 )
 _VOCABULARY: Final = _GO_ON | _THINGS | _FILLER
 
