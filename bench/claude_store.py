@@ -172,7 +172,7 @@ class Session:
         agent = self.words.hexes(17)
         main, self.lines = self.lines, []
         tip, self._tip = self._tip, None
-        side = {"isSidechain": True, "agentId": agent}
+        side: Record = {"isSidechain": True, "agentId": agent}
         prompt = {"role": "user", "content": self.words.prose(300)}
         self._tree("user", message=prompt, **side)
         for _ in range(4):

@@ -44,7 +44,7 @@ class Thread:
         self.id = f"{stamp[:8]}-{stamp[8:]}-7{raw[:3]}-a{raw[3:6]}-{raw[6:18]}"
         self.lines: list[bytes] = []
         self.size = 0
-        self.ordinal = base.ordinal // 2 if base else 0
+        self.ordinal: int = base.ordinal // 2 if base else 0
         self._at = at
         self._turn = ""
         self._begin(base, root)
@@ -262,6 +262,7 @@ def make(home: Path, size: int, seed: int, *, cwd: str, sessions: int) -> int:
         base = before if before is not None and words.random.random() < 0.05 else None
         thread = Thread(words, cwd, number, base=base)
         wanted = min(words.size(0.6 * size / sessions, size) + 2000, size - done)
+        thread.turn()
         while thread.size < wanted:
             thread.turn()
             if words.random.random() < 0.01:

@@ -15,7 +15,7 @@ SEED: Final = 20261130
 MEGABYTE: Final = 1_000_000
 SESSION: Final = 525_000
 """Bytes of a session on average: 105 MB are 200 session files."""
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """Raised when the generators change, so that kept stores are made anew."""
 
 MAKERS: Final[dict[str, Callable[..., int]]] = {
