@@ -1,8 +1,10 @@
 """Launch adapter for Claude Code.
 
-Context goes in by a SessionStart hook of a private plugin in the run's folder; it is recorded in
-the transcript, so that its delivery can be proven. Where hooks are off, the text is appended to
-the system prompt, which nothing records. Observed with Claude Code 2.1.197 and 2.1.332.
+Context goes in by a SessionStart hook of settings in the run's folder; it is recorded in the
+transcript, so that its delivery can be proven. Of two `--settings` the last wins, so that beside
+the person's own the hook comes from a private plugin, although claude then notes the plugin's use
+in its configuration. Where hooks are off, the text is appended to the system prompt, which nothing
+records. Observed with Claude Code 2.1.197 and 2.1.332.
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from launcher.harnesses import claude_args, claude_settings, claude_store, parents, programs
 from launcher.harnesses.argv import Item
@@ -36,6 +37,7 @@ HOOK_CAPACITY: Final = 9_900
 """Bytes; claude takes 10,000 UTF-16 units of a hook, and no text has more units than bytes."""
 PROMPT_CAPACITY: Final = 60_000
 PLUGIN: Final = "plugin"
+SETTINGS: Final = "settings.json"
 PROMPT_FILE: Final = "system-prompt.txt"
 _START_TIMEOUT: Final = 10
 _END_TIMEOUT: Final = 3
@@ -106,7 +108,7 @@ class Claude:
         return {
             "session id": "chosen by us before the start",
             "resume": "by id, or by the file's path from another directory",
-            "context": "SessionStart hook of a plugin in the run's folder",
+            "context": "SessionStart hook of settings in the run's folder",
             "proof of delivery": "found again in the transcript",
             "several sessions in one run": "followed",
         }
@@ -118,8 +120,7 @@ class Claude:
         return claude_diagnosis.diagnose(home, cwd, env, self._managed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What `channel` and `plan` both derive from a request, so that they agree."""
 
     request: LaunchRequest
@@ -147,10 +148,10 @@ class _Plan:
 
     def launch(self, channel: Channel) -> Launch:
         request = self.request
-        files = dict(_plugin(shlex.join(request.hook_command)))
+        flag, files = self._hooks()
         args = list(self.call.args)
         selector, native_id = self._selector()
-        ours = [*selector, f"--plugin-dir={request.run_dir / PLUGIN}", *self._yolo()]
+        ours = [*selector, flag, *self._yolo()]
         if channel.name == "system_prompt" and request.text is not None:
             files[PROMPT_FILE] = self._prompt().encode()
             flag = f"{_PROMPTS[1]}={request.run_dir / PROMPT_FILE}"
@@ -166,6 +167,18 @@ class _Plan:
             channel=channel,
             notices=self._notices(channel),
         )
+
+    def _hooks(self) -> tuple[str, dict[str, bytes]]:
+        """Return the argument that brings our hooks, and the files it names."""
+        document = {"hooks": _session_hooks(shlex.join(self.request.hook_command))}
+        if not self.call.has("--settings"):
+            path = self.request.run_dir / SETTINGS
+            return f"--settings={path}", {SETTINGS: json.dumps(document).encode()}
+        manifest = {"name": "workstream", "version": "1.0.0", "description": "Context of this run"}
+        return f"--plugin-dir={self.request.run_dir / PLUGIN}", {
+            f"{PLUGIN}/.claude-plugin/plugin.json": json.dumps(manifest).encode(),
+            f"{PLUGIN}/hooks/hooks.json": json.dumps(document).encode(),
+        }
 
     def _selector(self) -> tuple[list[str], str | None]:
         """Return the arguments that choose the session, and its id; the user's choice stays."""
@@ -248,16 +261,11 @@ def resolve_home(env: Mapping[str, str]) -> Path:
     return Path(named) if named else Path(env.get("HOME", "/")) / ".claude"
 
 
-def _plugin(command: str) -> Mapping[str, bytes]:
-    """Return the files of the private plugin; its name is constant, claude keeps data by name."""
-    manifest = {"name": "workstream", "version": "1.0.0", "description": "Context of this run"}
-    hooks = {
+def _session_hooks(command: str) -> Mapping[str, object]:
+    """Return the hooks of a run in the form that settings and plugins share."""
+    return {
         event: [{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]
         for event, timeout in (("SessionStart", _START_TIMEOUT), ("SessionEnd", _END_TIMEOUT))
-    }
-    return {
-        f"{PLUGIN}/.claude-plugin/plugin.json": json.dumps(manifest).encode(),
-        f"{PLUGIN}/hooks/hooks.json": json.dumps({"hooks": hooks}).encode(),
     }
 
 

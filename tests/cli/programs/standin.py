@@ -102,7 +102,7 @@ def claude(args: list[str]) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{session}.jsonl"
     prompt = _prompt(args)
-    context = _hook(_plugin_hook(args), session, "resume" if resumed else "startup", path)
+    context = _hook(_settings_hook(args), session, "resume" if resumed else "startup", path)
     parent = _last_uuid(path)
     with path.open("a", encoding="utf-8") as file:
         for record in _claude_turn(session, parent, prompt, context, one_shot="-p" in args):
@@ -152,11 +152,11 @@ def _claude_turn(
     return parts
 
 
-def _plugin_hook(args: list[str]) -> str | None:
-    folder = _value(args, "--plugin-dir")
-    if folder is None:
+def _settings_hook(args: list[str]) -> str | None:
+    path = _value(args, "--settings")
+    if path is None:
         return None
-    document = json.loads((Path(folder) / "hooks" / "hooks.json").read_bytes())
+    document = json.loads(Path(path).read_bytes())
     command: str = document["hooks"]["SessionStart"][0]["hooks"][0]["command"]
     return command
 

@@ -1,4 +1,4 @@
-"""Claude Code as a stand-in: arguments, private plugin's hooks, transcript, registry of the living.
+"""Claude Code as a stand-in: arguments, hooks, transcript, registry of the living.
 
 Records in the shape of Claude Code 2.1.332, as recorded in tests/fixtures/recorded.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.fakes.scripting import Step, Verb
@@ -56,7 +56,7 @@ class Claude:
         self.hooks: Mapping[str, Sequence[str]] = {}
         if not self.utility() and args[-1:] not in (["--version"], ["--help"], ["-v"], ["-h"]):
             self._take_apart()
-            self.hooks = self._plugin_hooks()
+            self.hooks = self._session_hooks()
         self.one_shot = "-p" in self._options or "--print" in self._options
         self.prompt = self._words[0] if self._words else None
         named = os.environ.get("CLAUDE_CONFIG_DIR")
@@ -132,17 +132,23 @@ class Claude:
             else:
                 self._words.append(word)
 
-    def _plugin_hooks(self) -> Mapping[str, Sequence[str]]:
+    def _session_hooks(self) -> Mapping[str, Sequence[str]]:
         if "--bare" in self._options:
             return {}
         found: dict[str, list[str]] = {}
-        for folder in self._options.get("--plugin-dir", ()):
-            json.loads((Path(folder) / ".claude-plugin" / "plugin.json").read_bytes())
-            document = json.loads((Path(folder) / "hooks" / "hooks.json").read_bytes())
-            for event, groups in document["hooks"].items():
+        for document in self._hook_documents():
+            for event, groups in document.get("hooks", {}).items():
                 for group in groups:
                     found.setdefault(event, []).extend(h["command"] for h in group["hooks"])
         return found
+
+    def _hook_documents(self) -> Iterator[Json]:
+        for given in self._options.get("--settings", ())[-1:]:
+            inline = given.lstrip().startswith("{")
+            yield json.loads(given if inline else Path(given).read_bytes())
+        for folder in self._options.get("--plugin-dir", ()):
+            json.loads((Path(folder) / ".claude-plugin" / "plugin.json").read_bytes())
+            yield json.loads((Path(folder) / "hooks" / "hooks.json").read_bytes())
 
 
 class Transcript:

@@ -25,9 +25,10 @@ def claude(tmp_path: Path) -> Claude:
 def planned(claude: Claude, args: list[str], root: Path, **more: Any) -> tuple[list[str], Any]:
     wanted = request(claude, args, root=root, **more)
     launch = claude.plan(wanted, claude.channel(wanted))
+    ours = f"--settings={wanted.run_dir / 'settings.json'}"
     plugin = f"--plugin-dir={wanted.run_dir / 'plugin'}"
     rest = list(launch.argv[1:])
-    rest.remove(plugin)
+    rest.remove(ours if "settings.json" in launch.files else plugin)
     return rest, launch
 
 
@@ -95,15 +96,27 @@ def test_default_arguments_of_the_entry_come_first(claude: Claude, tmp_path: Pat
     assert args[1:] == ["--model", "a", "--model", "b"]
 
 
-def test_the_plugin_has_both_hooks_and_a_constant_name(claude: Claude, tmp_path: Path) -> None:
+def test_both_hooks_come_from_settings_of_the_run(claude: Claude, tmp_path: Path) -> None:
     root = tmp_path / "it's a place"
     _, launch = planned(claude, [], root)
+    assert list(launch.files) == ["settings.json"]
+    hooks = json.loads(launch.files["settings.json"])["hooks"]
+    assert sorted(hooks) == ["SessionEnd", "SessionStart"]
+    command = hooks["SessionStart"][0]["hooks"][0]["command"]
+    assert "'\"'\"'" in command
+
+
+@pytest.mark.parametrize("own", [["--settings", "{}"], ["--settings=theirs.json"]])
+def test_beside_settings_of_the_persons_own_the_hooks_come_from_a_plugin(
+    claude: Claude, tmp_path: Path, own: list[str]
+) -> None:
+    args, launch = planned(claude, own, tmp_path)
+    assert args[-len(own) :] == own
     manifest = json.loads(launch.files["plugin/.claude-plugin/plugin.json"])
     hooks = json.loads(launch.files["plugin/hooks/hooks.json"])["hooks"]
     assert manifest["name"] == "workstream"
     assert sorted(hooks) == ["SessionEnd", "SessionStart"]
-    command = hooks["SessionStart"][0]["hooks"][0]["command"]
-    assert "'\"'\"'" in command
+    assert "settings.json" not in launch.files
 
 
 def test_the_environment_forgets_an_outer_claude(claude: Claude, tmp_path: Path) -> None:
@@ -199,7 +212,7 @@ def test_a_run_without_briefing_keeps_the_event_hook(claude: Claude, tmp_path: P
     _, launch = planned(claude, ["--bare"], tmp_path, briefing=False, text="news")
     assert launch.channel.name == "none"
     assert "system-prompt.txt" not in launch.files
-    assert "plugin/hooks/hooks.json" in launch.files
+    assert "settings.json" in launch.files
 
 
 def off(tmp_path: Path, *args: str, env: dict[str, str] | None = None) -> str | None:
