@@ -306,8 +306,8 @@ def _closing(
 def _pointer(store: Store, workstream: Workstream, scene: Scene, budget: int) -> Composed:
     lines = [*_opening(workstream, scene, 0, "clear")]
     lines.append(
-        f"The person asked for an empty context; {workstream.head_seq:,} earlier events are not"
-        f" repeated. To look: {scene.command} log, {scene.command} search WORDS"
+        "The person asked for an empty context: earlier events are not repeated."
+        f" To look: {scene.command} log, {scene.command} search WORDS"
     )
     text = _render([("", lines)])
     if len(text.encode()) > budget:

@@ -226,7 +226,7 @@ def _settle(
         require(store, run.workstream, run.token)
         active = runs.sessions_with_events(store, run)
         for row in rows:  # in the order of opening: the last one with a visible event stays
-            if row.id in active:
+            if row.id in active and run.mode != "aside":
                 sessions.set_current(store, run.token, workstream, row, run=run.id)
         deliveries.settle(store, run)
         runs.advance(store, run, Step.VERIFIED)

@@ -137,9 +137,10 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         "briefings": {},
     }
     source = Path(__file__).with_name("hook.py")
-    if not _wants_briefing(job):
+    if not _wants_briefing(job) or channel.name == "none":
         _install_hook(run_dir, hook, source)
-        return Briefed(rows=(), first=None, omitted_reason="switched off")
+        why = channel.why if _wants_briefing(job) else None
+        return Briefed(rows=(), first=None, omitted_reason=why or "switched off")
     budget = min(job.options.budget or job.place.config.budget, channel.capacity)
     scene = briefing.Scene(
         place=job.place,

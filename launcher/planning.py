@@ -25,7 +25,8 @@ class Target:
     """The native session of a run."""
 
     mode: str
-    """create, resume, fork, or native: the person's own selector decides."""
+    """create, resume, fork, or native: the person's own selector decides; aside: a new session
+    that nothing goes on with, such as a review."""
     resume: str | None = None
     """Native id that we ask the harness to resume; None: nothing of ours in argv."""
     path: Path | None = None
@@ -128,6 +129,8 @@ def _selected(request: Request, *, one_shot: bool) -> Target:
     """Honour the person's own selector, and know the session it names when it names one."""
     invocation = request.invocation
     mode = {Select.RESUME: "resume", Select.FORK: "fork"}.get(invocation.select, "native")
+    if invocation.select is Select.CREATE and invocation.native_id is None:
+        mode = "aside"
     if invocation.select is Select.DETACHED:
         text = "this session leaves no trace in the harness's store: nothing of it will be imported"
         return Target(mode=mode, notices=(text,))

@@ -169,6 +169,8 @@ class _Plan:
             return _none("the briefing is switched off for this run")
         if self.call.has("--remote"):
             return _none("the session runs on another server (--remote)")
+        if self.call.command[-1:] == ("review",):
+            return _none("codex runs no session hook for a review")
         why = self.no_hook()
         if why is None:
             limited = "context_limit" in self.request.program.features
