@@ -42,12 +42,20 @@ def test_without_hooks_the_same_run_delivers_by_other_means(
     assert "now it is whole" in called.text
     assert resumed.delivery["state"] == "seen"  # the model asked for it, and got it
     assert "briefing by mcp" in resumed.err
-
-    stage.claude_says("and tested")
-    ignored = stage.run("codex", "exec", *off, "say: I do not ask")
-    assert ignored.delivery["state"] == "unverified"
-    assert stage.texts("user_message", "codex") == ["say: one", ASK, "say: I do not ask"]
+    assert stage.texts("user_message", "codex") == ["say: one", ASK]
     assert not any("WORKSTREAM BRIEFING" in event["text"] for event in stage.log())
+
+
+def test_a_briefing_that_the_model_did_not_fetch_stays_unverified_and_owed(stage: Stage) -> None:
+    session = stage.run("codex", "exec", "say: one").session
+    stage.claude_says("the parser is half done")
+    ignored = stage.run("codex", "exec", *OFF, "say: I do not ask")
+    assert ignored.session == session
+    assert ignored.delivery["state"] == "unverified"
+    assert stage.session(session)["seen_through"] == 0
+    again = stage.run("codex", "exec", "say: two")
+    assert again.delivery["state"] == "seen"
+    assert "half done" in told(stage.responses.turns[-1])
 
 
 def test_hooks_of_the_persons_own_work_beside_ours(stage: Stage, tmp_path: Path) -> None:

@@ -98,3 +98,16 @@ def test_a_session_of_another_workstream_that_codex_chose_is_told_nothing(stage:
         ("say: one", "run"),
         ("say: two", "outside"),
     ]
+
+
+def test_a_review_takes_nobodys_place(stage: Stage) -> None:
+    one = stage.run("codex", "exec", "say: one").session
+    stage.claude_says("the parser is half done")
+    stage.write("README.md", "Changed.\n")
+    review = stage.run("codex", "exec", "review", "--uncommitted")
+    assert review.session != one
+    assert review.delivery["state"] == "none"
+    assert not stage.session(review.session)["current"]
+    after = stage.run("codex", "exec", "say: two")
+    assert after.session == one
+    assert "half done" in told(stage.responses.turns[-1])
