@@ -30,7 +30,7 @@ _COMMAND: Final = re.compile(
 )
 _BEGIN: Final = re.compile(r"^[^\w\n]*BEGIN WORKSTREAM\b.*$", re.MULTILINE)
 _FENCE: Final = re.compile(
-    r"^[^\w\n]*BEGIN WORKSTREAM\b[^\n]*?(dlv_[a-z2-7]{10}_[0-9]{4})[^\n]*"
+    r"^[^\w\n]*BEGIN WORKSTREAM\b[^\n]*?(dlv_(?:[a-z2-7]{10}_[0-9]{4}|@{10}_@{4}))[^\n]*"
     r"(?:\n(?:.*?\n)??[^\w\n]*END WORKSTREAM\b[^\n]*\1[^\n]*(?:\n|\Z)|.*\Z)",
     re.MULTILINE | re.DOTALL,
 )
@@ -56,8 +56,9 @@ def receipts(text: str) -> list[str]:
 def without_briefings(text: str) -> tuple[str, list[str]]:
     """Take fenced briefings out of a text; return what is left and their delivery ids.
 
-    A fence counts only with a delivery id on its first line; without its end it reaches to the end
-    of the text. What remains is stripped of blank edges when something was taken out.
+    One that was never printed (its file was read) has the placeholder in place of an id. A fence
+    counts only with one of them on its first line; without its end it reaches to the end of the
+    text. What remains is stripped of blank edges when something was taken out.
     """
     if "BEGIN WORKSTREAM" not in text:
         return text, []

@@ -77,3 +77,11 @@ def test_receipt_lines_are_found() -> None:
     assert receipts("noise\nworkstream-receipt/1 nonce abc\r\nrecorded") == [
         "workstream-receipt/1 nonce abc"
     ]
+
+
+def test_a_briefing_that_was_never_printed_is_ours_as_well() -> None:
+    fence = "BEGIN WORKSTREAM BRIEFING dlv_@@@@@@@@@@_@@@@\n| x\nEND WORKSTREAM BRIEFING {}\n"
+    text = "before\n" + fence.format("dlv_@@@@@@@@@@_@@@@") + "after\n"
+    rest, found = without_briefings(text)
+    assert rest == "before\nafter"
+    assert found == ["dlv_@@@@@@@@@@_@@@@"]
