@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from importers.base import Importer, Source, StoreState, StoreUnreadable
+from launcher import folder
 from launcher.folder import HookEvent
 from ledger import sessions
 from ledger.model import RunRow
@@ -54,9 +55,20 @@ def touched(
         return list(order.values())
     if run.native_id is not None:
         order[run.native_id] = Touched(native_id=run.native_id, source="requested")
-    for source in _changed_since(store, run, importer, home, skip=set(order)):
+    others = _sessions_of_other_runs(store, run)
+    for source in _changed_since(store, run, importer, home, skip={*order, *others}):
         order[source.native_id] = Touched(native_id=source.native_id, source="found")
     return list(order.values())
+
+
+def _sessions_of_other_runs(store: Store, run: RunRow) -> set[str]:
+    """Return what the hooks of runs that are not finished have told: those sessions are theirs."""
+    try:
+        names = [path.name for path in (store.home / folder.RUNS).iterdir()]
+    except OSError:
+        return set()
+    others = [folder.path_of(store.home, name) for name in names if name != run.id]
+    return {event.session for other in others for event in folder.events(other)}
 
 
 def _changed_since(
