@@ -183,10 +183,11 @@ def test_a_subagents_words_stay_out_and_its_deeds_are_kept(stage: Stage) -> None
         rules=(Rule(match=re.compile("^Look around"), script="write: b.txt => x\nsay: looked"),)
     )
     asked = {"description": "Look", "prompt": "Look around", "subagent_type": "general-purpose"}
+    stage.codex_says("hello")
     stage.run("claude", "-p", f"tool: Agent => {json.dumps(asked)} ;; say: all done")
     assert (stage.repository / "b.txt").exists()
     (call,) = (e for e in stage.log() if e["kind"] == "tool_call")
     assert (call["tool"], call["text"]) == ("Agent", "Look")
-    assert set(stage.texts("assistant_message")) == {"all done"}
-    stage.codex_says("hello")
-    assert "b.txt" in told(stage.responses.turns[-1])
+    assert set(stage.texts("assistant_message", "claude")) == {"all done"}
+    stage.codex_says("hello again")
+    assert "b.txt (by claude)" in told(stage.responses.turns[-1])
