@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from launcher import executables, prompts, report
 from launcher.config import HarnessEntry
@@ -17,8 +18,7 @@ from ledger.errors import UsageError, WorkstreamError
 from ledger.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """The harness that was asked for, and its native arguments understood."""
 
     entry: HarnessEntry

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from importers import registry
 from importers.base import Importer, Source, StoreState, StoreUnreadable
@@ -136,8 +136,7 @@ def _live_sessions(store: Store, workstream: Workstream) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A session that began without us, offered for adoption."""
 
     native_id: str

@@ -22,9 +22,8 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
 from launcher.terminal import Terminal
 from ledger.errors import NotExecutableError, NotFoundError, WorkstreamError
@@ -49,8 +48,7 @@ _GO: Final = b"g"
 _FAILED: Final = 127
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExitStatus:
+class ExitStatus(NamedTuple):
     """How a child ended."""
 
     code: int | None
@@ -404,8 +402,7 @@ class _Signals:
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ExecFailure:
+class _ExecFailure(NamedTuple):
     """What the child reports when it cannot execute the program."""
 
     stage: str

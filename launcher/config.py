@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ledger.errors import ConfigError, UsageError
 
@@ -75,8 +75,7 @@ class HarnessEntry:
     """Path, with ~ expanded; None: found on PATH."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """Effective configuration, with the origin of each value."""
 
     values: Mapping[str, Any]

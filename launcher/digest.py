@@ -11,9 +11,8 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from ledger.model import EventKind, EventRow
 from ledger.visible import cut, show
@@ -44,8 +43,7 @@ class Share(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """What is told about one or several events."""
 
     seqs: tuple[int, ...]
@@ -80,7 +78,7 @@ class Line:
         if room < 120:
             return None
         kept = cut(self.text, room, keep="tail" if self.unfinished else "both").text
-        shorter = replace(self, text=kept)
+        shorter = self._replace(text=kept)
         return shorter if shorter.cost <= limit else None
 
 
@@ -116,7 +114,7 @@ def digest(events: Sequence[EventRow], *, unfinished: bool) -> tuple[list[Line],
             case EventKind.COMPACTION | EventKind.CHECKPOINT:
                 silent.append(event.seq)
         if line is not None:
-            lines.append(replace(line, last_turn=mine, unfinished=mine and unfinished))
+            lines.append(line._replace(last_turn=mine, unfinished=mine and unfinished))
     return _collapse(lines, {e.seq: e for e in events}), silent
 
 
@@ -280,7 +278,7 @@ def _merge_repeats(lines: list[Line], events: dict[int, EventRow]) -> list[Line]
         rest = final.text.split("\n", 1)[1:]
         text = "\n".join([f"{_what(call)} → {_runs(outcomes)}", *rest])
         seqs = tuple(seq for i in indexes for seq in lines[i].seqs)
-        changed[indexes[-1]] = replace(final, text=text, seqs=seqs)
+        changed[indexes[-1]] = final._replace(text=text, seqs=seqs)
         drop.update(indexes[:-1])
     return [changed[i] for i in range(len(lines)) if i not in drop]
 
@@ -310,8 +308,7 @@ def _merge_reads(lines: list[Line], events: dict[int, EventRow]) -> list[Line]:
             unique = list(dict.fromkeys(name for name in names if name))
             shown = ", ".join(unique[:4]) + (f" and {len(unique) - 4} more" if unique[4:] else "")
             merged.append(
-                replace(
-                    group[-1],
+                (group[-1])._replace(
                     seqs=tuple(seq for line in group for seq in line.seqs),
                     text=f"{len(group)} reads: {shown}",
                 )

@@ -6,9 +6,8 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ledger.errors import StateError, StateFullError
 
@@ -17,8 +16,7 @@ EVENTS: Final = "events.jsonl"
 MAX_EVENT_LINE: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """A line of the run's event file, as the hook wrote it."""
 
     at: int

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from importers.base import Importer
 from launcher import briefing, folder
@@ -40,8 +40,7 @@ MAX_FOREIGN = 500
 """Sessions of other workstreams that the hook knows and gives nothing, should one be opened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """Everything that is known before a launch is built."""
 
     store: Store
@@ -59,8 +58,7 @@ class Job:
     one_shot: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Briefed:
+class Briefed(NamedTuple):
     """The briefings of a run, and the one its first session will get."""
 
     rows: tuple[BriefingRow, ...]
@@ -69,8 +67,7 @@ class Briefed:
     """Why there is none: "--no-briefing", "nothing new", "no channel"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(NamedTuple):
     """A launch that only has to be executed."""
 
     launch: Launch

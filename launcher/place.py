@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from launcher.config import Config, load
 from ledger import git
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from importers.ignored import Ignored
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Everything a command knows before it opens the ledger; read once."""
 
     env: Mapping[str, str]

@@ -7,8 +7,8 @@ saying so; unreadable, locked or open elsewhere, the holder is named and nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher.harnesses.base import Adapter, Invocation, Readiness, Select
@@ -20,8 +20,7 @@ from ledger.model import SessionRow, SessionState
 from ledger.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """The native session of a run."""
 
     mode: str
@@ -37,8 +36,7 @@ class Target:
     notices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What a target is decided from."""
 
     store: Store

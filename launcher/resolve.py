@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from launcher.place import Place
 from ledger import git, repositories, workstreams
@@ -21,8 +21,7 @@ from ledger.store import Store
 MAX_NAME = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """The workstream a command is about."""
 
     repository: Repository

@@ -7,8 +7,9 @@ table in `ledger/errors.py`, before that.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from importers import registry as importer_registry
 from launcher import child, ending, executables, folder, launching, planning, prompts, report
@@ -122,7 +123,7 @@ def _choose(store: Store, place: Place, options: RunOptions) -> Choice:
                     return choice
                 who = host.user_name()
                 workstreams.set_objective(store, choice.workstream, options.objective, by=who)
-                return replace(choice, workstream=workstreams.get(store, choice.workstream.id))
+                return choice._replace(workstream=workstreams.get(store, choice.workstream.id))
         except _Question as question:
             answers[str(question)] = prompts.confirm(str(question))
 
@@ -186,8 +187,7 @@ def _acquire(job: Job) -> leases.Lease:
             deadline = time.monotonic() + 3600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class Started(NamedTuple):
     """A run whose child is alive."""
 
     run: RunRow
@@ -205,9 +205,8 @@ def _start(job: Job, held: leases.Lease) -> Started:
     store = job.store
     finish_unfinished(store, job.choice.workstream, held, quiet=job.options.quiet)
     catch_up(store, job.choice.workstream, job.place, say_losses=not job.options.quiet)
-    job = replace(
-        job,
-        choice=replace(job.choice, workstream=workstreams.get(store, job.choice.workstream.id)),
+    job = job._replace(
+        choice=job.choice._replace(workstream=workstreams.get(store, job.choice.workstream.id)),
         options=_maybe_adopt(job),
     )
     target = planning.decide(planning_request(job, held), one_shot=job.one_shot)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher import folder
@@ -23,8 +23,7 @@ MAX_CHANGED = 200
 """Changed files looked into when no hook spoke; newest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class Touched(NamedTuple):
     """A native session that a run opened."""
 
     native_id: str

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ledger import host
 from ledger.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Where process ids mean the same thing: host, boot and pid namespace."""
 
     host_id: str
@@ -20,8 +19,7 @@ class Place:
     pid_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(NamedTuple):
     """A process that holds, or wants to hold, a lease."""
 
     run: str
@@ -37,8 +35,7 @@ class Holder:
     harness: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseView:
+class LeaseView(NamedTuple):
     """A lease as it stood when it was read."""
 
     workstream: int

@@ -7,8 +7,7 @@ and whoever moves a link, a delivery or a handoff proves its token in the same t
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from leases.errors import LeaseHeld, LeaseLost
 from leases.holder import Holder, LeaseView, Place, place_here
@@ -20,8 +19,7 @@ TTL_MS: Final = 90_000
 HEARTBEAT_MS: Final = TTL_MS // 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(NamedTuple):
     """A lease that was acquired; valid as long as `check` says so."""
 
     workstream: int
@@ -34,8 +32,7 @@ class Lease:
     """Why it could be taken from `previous`; `child_may_live` forbids resuming its session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveRun:
+class LiveRun(NamedTuple):
     """A live run of another workstream."""
 
     workstream: int

@@ -26,8 +26,8 @@ through suspend and that nobody can set; across hosts only the wall clock and `e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from leases.holder import LeaseView, Place
 from ledger.host import Life
@@ -53,8 +53,7 @@ class Why(StrEnum):
     """On another host or in another pid namespace, and not lapsed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """What the judge may know."""
 
     place: Place
@@ -67,8 +66,7 @@ class Facts:
     """Life of the child; None: none was recorded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether the lease may be taken, and what that means for its session."""
 
     takeable: bool

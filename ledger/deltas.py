@@ -14,8 +14,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ledger import deliveries, events
 from ledger.errors import StateCorruptError, UnavailableError
@@ -52,8 +51,7 @@ _DUE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
+class Delta(NamedTuple):
     """What is due to a receiver. Events are newest first; texts are clipped to `CLIP`."""
 
     after: int
@@ -92,8 +90,7 @@ class Delta:
         return sum(last - first + 1 for first, last in without(known, taken))
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
+class _Changes(NamedTuple):
     """Branch changes since the receiver's last seen briefing."""
 
     withdrawn: Ranges

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ledger.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(NamedTuple):
     """A file that a session or one of its subagents changed."""
 
     path: str
@@ -24,8 +22,7 @@ class FileChange:
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pressure:
+class Pressure(NamedTuple):
     """How full a session's context is, as its store says; None where it does not."""
 
     at: int
@@ -48,7 +45,7 @@ def changes_since(
         seq,
         without_session,
     )
-    return [FileChange(**{name: row[name] for name in FileChange.__slots__}) for row in rows]
+    return [FileChange(**{name: row[name] for name in FileChange._fields}) for row in rows]
 
 
 def known_files(store: Store, session: int) -> set[str]:
@@ -86,5 +83,5 @@ def pressure(store: Store, sessions: Sequence[int]) -> dict[int, Pressure]:
     for session in sessions:
         row = store.one("SELECT * FROM session_usage WHERE session = ?", session)
         if row is not None:
-            found[session] = Pressure(**{name: row[name] for name in Pressure.__slots__})
+            found[session] = Pressure(**{name: row[name] for name in Pressure._fields})
     return found

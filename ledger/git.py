@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ledger.gitchange import Commit, PathChange, TreeChange, TreeState, changed_between
 from ledger.gitprocess import Deadline, Git, GitStopped, text
@@ -38,8 +37,7 @@ DESCRIBE_MS: Final = 2000
 """Limit for `describe`: it takes a few milliseconds, this is for a stalled disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkout:
+class Checkout(NamedTuple):
     """A working directory and the repository it belongs to."""
 
     keys: RepositoryKeys

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ledger.gitprocess import Deadline, Git, GitStopped, text
 from ledger.gitstate import SHA, GitState, file_digest
@@ -45,8 +44,7 @@ class TreeState(Protocol):
     def partial(self) -> str | None: ...  # noqa: D102
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """One commit, for people."""
 
     sha: str
@@ -54,8 +52,7 @@ class Commit:
     author: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeChange:
+class TreeChange(NamedTuple):
     """What differs between two states of a work tree."""
 
     commits: tuple[Commit, ...] = ()

@@ -12,9 +12,8 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ledger.gitprocess import Deadline, Git, GitStopped, text
 
@@ -26,8 +25,7 @@ SHA: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 """A whole object name; anything else is never given to git as a revision."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitState:
+class GitState(NamedTuple):
     """The state of a work tree at one moment."""
 
     head: str | None
@@ -56,23 +54,23 @@ def state(worktree: Path, timeout_ms: int = 150) -> GitState:
     try:
         deadline = Deadline(timeout_ms)
         head = _head(git, worktree, deadline)
-        found = replace(found, head=head.get("head"), tree=head.get("tree"))
+        found = found._replace(head=head.get("head"), tree=head.get("tree"))
         if head.get("split"):
-            return replace(found, partial="split index: git would touch it")
+            return found._replace(partial="split index: git would touch it")
         raw = _status(git.without_filters(worktree, deadline), worktree, deadline)
         branch, entries = _parse_status(raw)
-        found = replace(found, branch=branch, partial=None)
+        found = found._replace(branch=branch, partial=None)
         if len(entries) > MAX_PATHS:
             reason = f"{len(entries)} changed paths, {MAX_PATHS} are listed"
-            found = replace(found, partial=reason)
+            found = found._replace(partial=reason)
         paths: dict[str, tuple[str, str | None]] = {}
-        found = replace(found, paths=paths)
+        found = found._replace(paths=paths)
         for name, code in sorted(entries.items())[:MAX_PATHS]:
             deadline.left()
             paths[text(name)] = (code, file_digest(worktree, name))
     except GitStopped as stopped:
-        return replace(found, partial=stopped.reason)
-    return found if found.partial else replace(found, dirty_digest=dirty_digest(paths))
+        return found._replace(partial=stopped.reason)
+    return found if found.partial else found._replace(dirty_digest=dirty_digest(paths))
 
 
 def dirty_digest(paths: Mapping[str, Sequence[str | None]]) -> str:

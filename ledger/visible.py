@@ -8,8 +8,7 @@ text at all (lone surrogates) is replaced.  Whatever goes to a terminal or into 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ZWJ: Final = "\u200d"
@@ -44,8 +43,7 @@ _BOUNDARY_REACH: Final = 80
 _CLUSTER_REACH: Final = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(NamedTuple):
     """Text within its budget, mark included, and how many bytes of the original are not in it."""
 
     text: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Takes(StrEnum):
@@ -33,8 +34,7 @@ class Kind(StrEnum):
     """The `--` after which everything is a word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Syntax:
+class Syntax(NamedTuple):
     """The options of one command, by every spelling."""
 
     takes: Mapping[str, Takes]

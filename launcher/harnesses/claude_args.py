@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final
+from typing import Final, NamedTuple
 
 from launcher.harnesses.argv import Item, Kind, scan, syntax
 from launcher.harnesses.base import Form, Invocation, Select
@@ -157,8 +156,7 @@ _PICKS: Final = frozenset({"--continue", "--from-pr", "--teleport"})
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """A claude argument list, taken apart."""
 
     args: tuple[str, ...]

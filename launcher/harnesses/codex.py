@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from launcher.harnesses import (
     codex_args,
@@ -136,8 +135,7 @@ class Codex:
         return codex_diagnosis.diagnose(home)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What `channel` and `plan` both derive from a request, so that they agree."""
 
     request: LaunchRequest

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from launcher.harnesses.argv import Item, Kind, Syntax, scan, syntax
 from launcher.harnesses.base import Form, Invocation, Select
@@ -100,8 +99,7 @@ _UTILITIES: Final = frozenset(_UTILITY_WORDS.split())
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-?)[0-9a-fA-F]{4}(\1[0-9a-fA-F]{4}){2}\1[0-9a-fA-F]{12}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """A codex argument list, taken apart."""
 
     args: tuple[str, ...]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from launcher.harnesses.argv import Item, Kind
 from launcher.harnesses.codex_args import Call
@@ -23,8 +22,7 @@ _HOOK_FEATURES: Final = ("hooks", "codex_hooks")
 Table = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Override:
+class Override(NamedTuple):
     """One `-c path=value` of an argument list."""
 
     item: Item
@@ -34,16 +32,14 @@ class Override:
     """False: the value is no TOML, codex takes it as text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(NamedTuple):
     """One source of settings."""
 
     where: str
     table: Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """All layers of a launch."""
 
     layers: tuple[Layer, ...]

@@ -10,8 +10,7 @@ import datetime
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from launcher.harnesses.argv import Item, with_value
 from launcher.harnesses.codex_args import Call
@@ -27,8 +26,7 @@ _SOURCE: Final = "/<session-flags>/config.toml"
 _EVENTS: Final = {"SessionStart": "session_start", "SessionEnd": "session_end"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooking:
+class Hooking(NamedTuple):
     """How our hooks get into an argument list."""
 
     args: tuple[str, ...]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def until(condition: Callable[[], bool], seconds: float = 20) -> None:
 
 def held_by(setting: Setting, pid: int, *, start: int | None = None) -> Holder:
     real = host.process_start(pid) if start is None else start
-    return replace(setting.holder(), pid=pid, pid_start=real)
+    return setting.holder()._replace(pid=pid, pid_start=real)
 
 
 def test_a_lease_is_acquired_held_and_released(setting: Setting) -> None:
@@ -91,14 +90,14 @@ def test_a_restored_backup_cannot_hand_out_a_token_again(setting: Setting, tmp_p
     later = leases.acquire(setting.store, 1, setting.holder())
     setting.clock.pass_ms(1)
     with open_store(backup, "rw", clock=setting.clock) as restored:
-        fresh = leases.acquire(restored, 1, replace(setting.holder()))
+        fresh = leases.acquire(restored, 1, setting.holder()._replace())
         assert fresh.token > later.token
         with pytest.raises(LeaseLost):
             leases.check(restored, 1, later.token)
 
 
 def test_held_says_who_where_since_when_and_what_to_do(setting: Setting) -> None:
-    holder = replace(setting.holder(), terminal="tmux %3 (/dev/pts/4)", pid=os.getpid())
+    holder = setting.holder()._replace(terminal="tmux %3 (/dev/pts/4)", pid=os.getpid())
     leases.acquire(setting.store, 1, holder)
     setting.clock.pass_ms(61_000)
     with pytest.raises(LeaseHeld) as caught:
@@ -242,19 +241,19 @@ def test_a_suspended_holder_and_child_are_replaced_after_the_expiry_only(
 
 def test_other_namespace_and_earlier_boot(setting: Setting) -> None:
     here = setting.holder()
-    other = replace(here, place=replace(here.place, pid_ns=here.place.pid_ns + 1), pid=1)
+    other = here._replace(place=here.place._replace(pid_ns=here.place.pid_ns + 1), pid=1)
     leases.acquire(setting.store, 1, other)
     with pytest.raises(LeaseHeld) as caught:
         leases.acquire(setting.store, 1, here)
     assert "in another container" in caught.value.description
     setting.clock.pass_ms(TTL_MS)
     leases.acquire(setting.store, 1, here)
-    before = replace(here, place=replace(here.place, boot_id="an earlier one"))
+    before = here._replace(place=here.place._replace(boot_id="an earlier one"))
     leases.acquire(setting.store, 2, before)
     taken = leases.acquire(setting.store, 2, here)
     assert taken.verdict is not None
     assert taken.verdict.why is Why.EARLIER_BOOT
-    foreign = replace(here, place=Place(host_id="elsewhere", boot_id="b", pid_ns=1))
+    foreign = here._replace(place=Place(host_id="elsewhere", boot_id="b", pid_ns=1))
     leases.acquire(setting.store, 3, foreign)
     with pytest.raises(LeaseHeld) as caught:
         leases.acquire(setting.store, 3, here)

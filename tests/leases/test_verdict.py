@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +29,7 @@ def view(*, age: int = 0, place: Place = HERE, child: bool = True) -> LeaseView:
     return LeaseView(
         workstream=1,
         token=5,
-        holder=replace(HOLDER, place=place),
+        holder=HOLDER._replace(place=place),
         child_pid=200 if child else None,
         child_start=8 if child else None,
         acquired_at=NOW - age,
@@ -101,11 +99,11 @@ def test_truth_table_in_the_same_place(
 
 def test_a_free_or_unknown_lease_is_taken() -> None:
     assert judge(None, facts()).why is Why.FREE
-    assert judge(replace(view(), holder=None), facts()).takeable
+    assert judge(view()._replace(holder=None), facts()).takeable
 
 
 def test_after_a_restart_of_the_machine_the_holder_is_dead_at_once() -> None:
-    before = replace(HERE, boot_id="boot-1", pid_ns=99)
+    before = HERE._replace(boot_id="boot-1", pid_ns=99)
     found = judge(view(place=before), facts(U, None))
     assert (found.takeable, found.why, found.child_may_live) == (True, Why.EARLIER_BOOT, False)
 
@@ -113,10 +111,10 @@ def test_after_a_restart_of_the_machine_the_holder_is_dead_at_once() -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        replace(HERE, pid_ns=11),
-        replace(HERE, host_id="other"),
-        replace(HERE, host_id="other", boot_id="boot-9"),
-        replace(HERE, boot_id=""),
+        HERE._replace(pid_ns=11),
+        HERE._replace(host_id="other"),
+        HERE._replace(host_id="other", boot_id="boot-9"),
+        HERE._replace(boot_id=""),
     ],
 )
 def test_elsewhere_only_the_expiry_counts(place: Place) -> None:
@@ -127,14 +125,14 @@ def test_elsewhere_only_the_expiry_counts(place: Place) -> None:
 
 
 def test_a_clock_set_back_does_not_keep_a_lease_for_ever_on_the_same_boot() -> None:
-    later = replace(facts(S, S), now_ms=NOW - 10 * 365 * 86_400_000)
+    later = facts(S, S)._replace(now_ms=NOW - 10 * 365 * 86_400_000)
     assert judge(view(age=TTL), later).takeable
-    other_namespace = view(age=TTL, place=replace(HERE, pid_ns=11))
+    other_namespace = view(age=TTL, place=HERE._replace(pid_ns=11))
     assert judge(other_namespace, later).takeable
 
 
 def test_a_clock_set_forward_does_not_end_a_lease_on_the_same_boot() -> None:
-    later = replace(facts(R, None), now_ms=NOW + 10 * 365 * 86_400_000)
+    later = facts(R, None)._replace(now_ms=NOW + 10 * 365 * 86_400_000)
     assert not judge(view(age=1), later).takeable
 
 
@@ -178,6 +176,6 @@ def test_what_holds_for_every_row(place: Place, age: int, seen: Facts) -> None:
 @given(age=st.integers(0, 2 * TTL), more=st.integers(0, TTL), seen=all_facts)
 def test_waiting_longer_never_takes_the_right_away(age: int, more: int, seen: Facts) -> None:
     lease = view(age=age)
-    later = replace(seen, now_ms=seen.now_ms + more, boot_ms=seen.boot_ms + more)
+    later = seen._replace(now_ms=seen.now_ms + more, boot_ms=seen.boot_ms + more)
     if judge(lease, seen).takeable:
         assert judge(lease, later).takeable

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ledger import checkpoints, content, workstreams
@@ -56,14 +54,14 @@ def test_an_unchanged_state_is_written_again_only_for_a_run(
 @pytest.mark.parametrize("column", ["head", "branch", "dirty_digest"])
 def test_a_changed_state_is_written(store: Store, workstream: Workstream, column: str) -> None:
     first = checkpoints.record(store, workstream, STATE, worktree="/project")
-    changed = replace(STATE, **{column: "c" * 40})  # type: ignore[arg-type]
+    changed = STATE._replace(**{column: "c" * 40})  # type: ignore[arg-type]
     second = checkpoints.record(store, workstream, changed, worktree="/project")
     assert second.id != first.id
     assert checkpoints.last_for_workstream(store, workstream, worktree="/project") == second
 
 
 def test_a_partial_state_says_why_and_equals_nothing(store: Store, workstream: Workstream) -> None:
-    partial = replace(STATE, partial="time limit", dirty_digest=None)
+    partial = STATE._replace(partial="time limit", dirty_digest=None)
     first = checkpoints.record(
         store, workstream, partial, worktree="/project", partial="at recovery"
     )
@@ -74,7 +72,7 @@ def test_a_partial_state_says_why_and_equals_nothing(store: Store, workstream: W
 
 def test_many_paths_are_counted_not_listed(store: Store, workstream: Workstream) -> None:
     paths = {f"{n:03}.py": (".M", None) for n in range(50)}
-    checkpoints.record(store, workstream, replace(STATE, paths=paths), worktree="/project")
+    checkpoints.record(store, workstream, STATE._replace(paths=paths), worktree="/project")
     lines = event_texts(store)[0].splitlines()
     assert len(lines) == 22
     assert lines[-1] == "… and 30 more"

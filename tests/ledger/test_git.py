@@ -7,7 +7,6 @@ import stat
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -489,9 +488,9 @@ def test_a_hostile_repository_runs_nothing_and_is_unchanged(
     git.with_roots(found)
     now = state(repo)
     assert {"a.txt", "new.txt", "x.bin", "x.inc"} <= set(now.paths)
-    change = git.changed_between(repo, replace(now, head=first, paths={}), now, timeout_ms=20_000)
+    change = git.changed_between(repo, now._replace(head=first, paths={}), now, timeout_ms=20_000)
     assert [commit.subject for commit in change.commits] == ["more", "attributes"]
-    missing = replace(now, head="1" * 40)
+    missing = now._replace(head="1" * 40)
     assert git.changed_between(repo, missing, now, timeout_ms=20_000).bounded is not None
     assert [path.name for path in trace.iterdir()] == []
     assert snapshot(repo) == before
@@ -647,7 +646,7 @@ def test_another_branch_is_not_a_rewritten_history(repo: Path) -> None:
 @pytest.mark.parametrize("head", ["0" * 40, "a" * 40, "--output=planted", "HEAD~1", "zz"])
 def test_a_head_that_git_does_not_know_leaves_commits_unknown(repo: Path, head: str) -> None:
     now = state(repo)
-    found = git.changed_between(repo, replace(now, head=head), now, timeout_ms=20_000)
+    found = git.changed_between(repo, now._replace(head=head), now, timeout_ms=20_000)
     assert found.commits == ()
     assert not found.rewritten
     assert found.bounded is not None
@@ -665,7 +664,7 @@ def test_limits_are_said(repo: Path) -> None:
 
 def test_partial_states_are_said(repo: Path) -> None:
     now = state(repo)
-    before = replace(now, partial="time limit of 1 ms")
+    before = now._replace(partial="time limit of 1 ms")
     found = git.changed_between(repo, before, now)
     assert found.bounded == "the earlier state was partial: time limit of 1 ms"
 
@@ -682,8 +681,8 @@ def test_the_first_commit_counts_as_new(tmp_path: Path) -> None:
 def test_a_state_that_git_did_not_tell_in_time_is_no_change(repo: Path) -> None:
     (repo / "new.txt").write_text("new", encoding="utf-8")
     seen = state(repo)
-    unknown = replace(
-        seen, head=None, tree=None, branch=None, paths={}, dirty_digest=None, partial="too slow"
+    unknown = seen._replace(
+        head=None, tree=None, branch=None, paths={}, dirty_digest=None, partial="too slow"
     )
     for before, after in ((seen, unknown), (unknown, seen)):
         change = git.changed_between(repo, before, after, timeout_ms=20_000)
