@@ -33,6 +33,20 @@ def harness_program(name: str) -> Path:
     return native
 
 
+def installed(*names: str) -> list[str]:
+    """Return the pinned programs of a list, and those of other versions that are installed here.
+
+    For parameters of a test: older versions are run where somebody installed them
+    (`scripts/install_harnesses.py --only codex@0.130.0`); CI has the pinned ones.
+    """
+    prefix = harnesses_prefix()
+    return [
+        name
+        for name in names
+        if "@" not in name or native_program(Wanted.parse(name), prefix) is not None
+    ]
+
+
 def harness_wrapper(name: str) -> Path:
     """Return the npm shim in front of a program that `harness_program` finds."""
     harness_program(name)

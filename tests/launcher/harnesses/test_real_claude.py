@@ -15,7 +15,7 @@ from launcher.harnesses.programs import Questions
 from ledger import ids
 from tests.fakes.messages_api import MessagesApi
 from tests.lab.homes import Home, claude_home
-from tests.lab.programs import harness_program
+from tests.lab.programs import harness_program, installed
 from tests.lab.terminal import Terminal
 from tests.launcher.harnesses.support import (
     NONCE,
@@ -30,7 +30,7 @@ from tests.launcher.harnesses.support import (
 pytestmark = pytest.mark.real
 
 CURRENT = "claude"
-ALL = (CURRENT, "claude@2.1.197")
+ALL = installed(CURRENT, "claude@2.1.197")
 TEXT = f"BEGIN {ids.DELIVERY_PLACEHOLDER}\n| what changed: é 𝄞\nEND {ids.DELIVERY_PLACEHOLDER}"
 
 
