@@ -9,7 +9,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from handoffs import check_outcome
 from handoffs.canonical import value_digest
 from handoffs.models import CheckStatus
 from ledger import events
@@ -50,6 +49,8 @@ class ImportedCheck:
 
 def recent(store: Store, workstream: Workstream | int, *, after: int = 0) -> list[ImportedCheck]:
     """Return the checks among the newest tool calls after event `after`, newest first."""
+    from handoffs import check_outcome  # imported late: a launch only asks for digests
+
     number = workstream_id(workstream)
     head = store.one("SELECT head_seq FROM workstream WHERE id = ?", number)
     floor = max(after, (0 if head is None else int(head["head_seq"])) - REACH)
@@ -87,6 +88,40 @@ def by_event(store: Store, workstream: Workstream | int, event: EventRow) -> Imp
     if call is None or command is None:
         return None
     return _made(store, call, result, command)
+
+
+def by_id(store: Store, workstream: Workstream | int, name: str) -> ImportedCheck | None:
+    """Return the run of a command by the id that a reference carries, or None."""
+    if name.startswith(AGENT):
+        return by_agent(store, workstream, name)
+    event = _event(store, workstream, name)
+    return None if event is None else by_event(store, workstream, event)
+
+
+def cited(store: Store, workstream: Workstream | int, name: str) -> tuple[str, bool] | None:
+    """Return the digest that a reference to a check carries, and whether it was forgotten.
+
+    Does not look at what came of it. None: there is no such run of a command.
+    """
+    if name.startswith(AGENT):
+        check = by_agent(store, workstream, name)
+        return None if check is None else (check.digest, False)
+    event = _event(store, workstream, name)
+    if event is not None and event.status == events.FORGOTTEN:
+        return "", True
+    if event is None or event.kind is not EventKind.TOOL_CALL or command_of(event) is None:
+        return None
+    result = _near(store, workstream, event, EventKind.TOOL_RESULT)
+    return _call_digest(store, event, result), _forgotten(event, result)
+
+
+def _event(store: Store, workstream: Workstream | int, name: str) -> EventRow | None:
+    row = store.one(
+        "SELECT seq FROM event WHERE workstream = ? AND event_id = ?",
+        workstream_id(workstream),
+        name,
+    )
+    return None if row is None else events.get(store, workstream, str(row["seq"]))
 
 
 def by_agent(store: Store, workstream: Workstream | int, name: str) -> ImportedCheck | None:
@@ -142,6 +177,8 @@ def _near(
 
 
 def _made(store: Store, call: EventRow, result: EventRow | None, command: str) -> ImportedCheck:
+    from handoffs import check_outcome  # imported late: a launch only asks for digests
+
     output = ""
     if result is not None and result.status != events.FORGOTTEN:
         output = (events.body(store, result.eid) or "") if result.truncated else result.text
@@ -152,10 +189,9 @@ def _made(store: Store, call: EventRow, result: EventRow | None, command: str) -
         output,
         background=_in_background(call),
     )
-    digests = [_digest(store, call), None if result is None else _digest(store, result)]
     return ImportedCheck(
         id=call.event_id,
-        digest=value_digest(digests),
+        digest=_call_digest(store, call, result),
         command=command,
         exit_code=None if result is None else result.exit_code,
         status=CheckStatus.UNKNOWN if interrupted else outcome.status,
@@ -164,8 +200,16 @@ def _made(store: Store, call: EventRow, result: EventRow | None, command: str) -
         seq=call.seq if result is None else result.seq,
         entry=call.harness,
         tool=outcome.tool,
-        forgotten=any(e is not None and e.status == events.FORGOTTEN for e in (call, result)),
+        forgotten=_forgotten(call, result),
     )
+
+
+def _call_digest(store: Store, call: EventRow, result: EventRow | None) -> str:
+    return value_digest([_digest(store, call), None if result is None else _digest(store, result)])
+
+
+def _forgotten(call: EventRow, result: EventRow | None) -> bool:
+    return any(e is not None and e.status == events.FORGOTTEN for e in (call, result))
 
 
 def _digest(store: Store, event: EventRow) -> str | None:
@@ -174,6 +218,8 @@ def _digest(store: Store, event: EventRow) -> str | None:
 
 
 def _of_subagents(store: Store, workstream: int, after: int) -> list[ImportedCheck]:
+    from handoffs import check_outcome  # imported late: a launch only asks for digests
+
     floor = store.one(
         "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?", workstream, after
     )

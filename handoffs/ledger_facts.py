@@ -11,10 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handoffs import imported_checks, repository
+from handoffs import repository
 from handoffs.canonical import digest, text_digest, value_digest
 from handoffs.facts import CheckFact, Comparison
-from handoffs.imported_checks import ImportedCheck
 from handoffs.models import (
     Content,
     EvidenceCheck,
@@ -25,13 +24,15 @@ from handoffs.models import (
     Statement,
 )
 from handoffs.scrubbing import redactions
-from handoffs.store import checks, reading
-from ledger import events, git
+from handoffs.store import reading
+from ledger import git
 from ledger.errors import UnavailableError
 from ledger.gitstate import GitState
 from ledger.model import Workstream
 
 if TYPE_CHECKING:
+    from handoffs.imported_checks import ImportedCheck
+    from handoffs.store import checks
     from ledger.store import Store
 
 MAX_FILE: Final = 8 * 1024 * 1024
@@ -80,7 +81,7 @@ class LedgerFacts:
         """Return the run that a ref of kind check names, None when there is none."""
         if ref.kind is not RefKind.CHECK:
             return None
-        recorded = checks.get(self._store, ref.id)
+        recorded = self._recorded(ref.id)
         if recorded is not None:
             return self._fact(recorded) if recorded.workstream == self._workstream.id else None
         imported = self._imported(ref.id)
@@ -89,6 +90,9 @@ class LedgerFacts:
     @cached_property
     def last_check(self) -> CheckFact | None:
         """The newest check of the workstream, whoever ran it."""
+        from handoffs import imported_checks
+        from handoffs.store import checks
+
         recorded = checks.newest(self._store, self._workstream)
         imported = imported_checks.recent(self._store, self._workstream)
         if recorded is not None and (not imported or recorded.ended_at >= imported[0].at):
@@ -148,17 +152,18 @@ class LedgerFacts:
         return _same(ref.digest == event_digest(bytes(row["content_digest"])))
 
     def _check(self, ref: Ref) -> EvidenceState:
-        recorded = checks.get(self._store, ref.id)
+        recorded = self._recorded(ref.id)
         if recorded is not None:
             if recorded.workstream != self._workstream.id:
                 return EvidenceState.WRONG_SCOPE
             return _same(recorded.digest == ref.digest)
-        imported = self._imported(ref.id)
-        if imported is None:
+        from handoffs import imported_checks
+
+        found = imported_checks.cited(self._store, self._workstream, ref.id)
+        if found is None:
             return self._elsewhere("SELECT 1 FROM event WHERE event_id = ?", ref.id)
-        if imported.forgotten:
-            return EvidenceState.EXPIRED
-        return _same(imported.digest == ref.digest)
+        digest, forgotten = found
+        return EvidenceState.EXPIRED if forgotten else _same(digest == ref.digest)
 
     def _git(self, ref: Ref) -> EvidenceState:
         if _COMMIT.fullmatch(ref.id):
@@ -207,18 +212,18 @@ class LedgerFacts:
 
     # --- checks ---------------------------------------------------------------------------------
 
-    def _imported(self, name: str) -> ImportedCheck | None:
-        if name.startswith(imported_checks.AGENT):
-            return imported_checks.by_agent(self._store, self._workstream, name)
-        row = self._store.one(
-            "SELECT seq FROM event WHERE workstream = ? AND event_id = ?",
-            self._workstream.id,
-            name,
-        )
-        if row is None:
+    def _recorded(self, name: str) -> checks.CheckRow | None:
+        if not name.startswith("chk_"):
             return None
-        event = events.get(self._store, self._workstream, str(row["seq"]))
-        return imported_checks.by_event(self._store, self._workstream, event)
+        # Imported late: most launches, which this module is part of, do without.
+        from handoffs.store import checks
+
+        return checks.get(self._store, name)
+
+    def _imported(self, name: str) -> ImportedCheck | None:
+        from handoffs import imported_checks
+
+        return imported_checks.by_id(self._store, self._workstream, name)
 
     def _fact(self, row: checks.CheckRow) -> CheckFact:
         return CheckFact(

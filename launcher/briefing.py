@@ -8,11 +8,13 @@ delivery id aside, which is a placeholder of the same length); what was left out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from launcher import tree
 from launcher.digest import Line, digest
+from launcher.handed import Carried, Leading, carried
 from launcher.place import Place
 from launcher.shares import choose
 from ledger import deliveries, deltas, facts, notes, runs
@@ -27,6 +29,8 @@ BEGIN: Final = "BEGIN WORKSTREAM BRIEFING"
 END: Final = "END WORKSTREAM BRIEFING"
 NOTES_PART: Final = 0.25
 TREE_PART: Final = 0.25
+HANDOFF_PART: Final = 0.55
+"""A draft aims at 4 KiB: it and the delta fit one briefing of the default size."""
 NOTE_BYTES: Final = 600
 SMALL: Final = 2_000
 """Below this budget the short notice is used."""
@@ -43,6 +47,8 @@ class Scene:
     """Harness entry that will be started."""
     command: str
     """How to call us from inside: plain name or absolute path."""
+    leading: Leading = field(default_factory=Leading)
+    """The handoff that leads, looked at once for all receivers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +86,19 @@ class _Parts:
     lines: list[Line]
     silent: list[int]
     withdrawn: list[str]
+    handoff: Carried | None
     delta: deltas.Delta
 
     @property
     def due(self) -> bool:
-        return bool(self.notes or self.here or self.changed or self.lines or self.withdrawn)
+        return bool(
+            self.notes
+            or self.here
+            or self.changed
+            or self.lines
+            or self.withdrawn
+            or self.handoff is not None
+        )
 
 
 def compose(
@@ -103,7 +117,7 @@ def compose(
     """
     if purpose == "clear":
         return _pointer(store, workstream, scene, budget)
-    parts = _collect(store, workstream, receiver, scene)
+    parts = _collect(store, workstream, receiver, scene, purpose)
     if not parts.due:
         return None
     return _fit(store, workstream, scene, parts, budget, purpose)
@@ -113,7 +127,11 @@ def compose(
 
 
 def _collect(
-    store: Store, workstream: Workstream, receiver: SessionRow | None, scene: Scene
+    store: Store,
+    workstream: Workstream,
+    receiver: SessionRow | None,
+    scene: Scene,
+    purpose: str,
 ) -> _Parts:
     delta = deltas.unseen(store, workstream, receiver)
     events = deltas.conversation_order(store, [*delta.owed, *delta.events])
@@ -126,6 +144,13 @@ def _collect(
         lines=lines,
         silent=silent,
         withdrawn=_withdrawn(delta),
+        handoff=carried(
+            store,
+            scene.leading.of(store, workstream, Path(worktree), scene.state),
+            receiver,
+            command=scene.command,
+            purpose=purpose,
+        ),
         delta=delta,
     )
 
@@ -205,15 +230,11 @@ def _fit(
     budget: int,
     purpose: str,
 ) -> Composed:
-    sections: list[tuple[str, list[str]]] = [
-        ("", _opening(workstream, scene, budget, purpose)),
-        ("Notes", _bounded(parts.notes, int(budget * NOTES_PART))),
-        ("Here", _fact_lines(parts.here, int(budget * TREE_PART))),
-        (
-            "The tree, since you last worked here",
-            _fact_lines(parts.changed, int(budget * TREE_PART)),
-        ),
-    ]
+    handoff = parts.handoff
+    for share in (HANDOFF_PART, 0.0):
+        sections = _sections(workstream, scene, parts, budget, purpose, share)
+        if handoff is None or len(_render([*sections, ("", ["x" * 300])]).encode()) <= budget:
+            break
     title = f"What happened elsewhere (after e{parts.delta.after}, through e{parts.delta.through})"
     withdrawn = _fact_lines(parts.withdrawn, int(budget * TREE_PART))
     fixed = _render([*sections, (title, withdrawn), ("Left out", ["x" * 300])])
@@ -230,8 +251,9 @@ def _fit(
         if len(text.encode()) <= budget or not lines:
             break
         lines = lines[1:]
+    told_handoff = None if handoff is None else handoff.digest
     if len(text.encode()) > budget:
-        text = _render([("", _opening(workstream, scene, 0, purpose)), ("", closing[-1:])])
+        text, told_handoff = _smallest(workstream, scene, parts, budget, purpose, closing[-1])
         covered, omitted = (), parts.delta.left_out(())
         left_out = count(omitted)
         told = ()
@@ -243,11 +265,44 @@ def _fit(
         omitted=omitted,
         marks_through=parts.delta.marks_through,
         notes_through=notes.newest_id(store, workstream),
-        handoff=None,
+        handoff=told_handoff,
         new=count(told),
         left_out=left_out,
         left_out_more=parts.delta.more,
     )
+
+
+def _sections(
+    workstream: Workstream, scene: Scene, parts: _Parts, budget: int, purpose: str, share: float
+) -> list[tuple[str, list[str]]]:
+    """Return everything before the delta; `share` is the handoff's part of the budget."""
+    handoff: tuple[str, list[str]] = ("", [])
+    if parts.handoff is not None:
+        handoff = (parts.handoff.title, parts.handoff.lines(int(budget * share)))
+    return [
+        ("", _opening(workstream, scene, budget, purpose)),
+        ("Notes", _bounded(parts.notes, int(budget * NOTES_PART))),
+        ("Here", _fact_lines(parts.here, int(budget * TREE_PART))),
+        handoff,
+        (
+            "The tree, since you last worked here",
+            _fact_lines(parts.changed, int(budget * TREE_PART)),
+        ),
+    ]
+
+
+def _smallest(
+    workstream: Workstream, scene: Scene, parts: _Parts, budget: int, purpose: str, more: str
+) -> tuple[str, str | None]:
+    """Return the notice with what still fits: the handoff's pointer before the hint to the log."""
+    opening = _opening(workstream, scene, 0, purpose)
+    if parts.handoff is not None:
+        pointer = parts.handoff.lines(0)
+        for closing in ([more], []):
+            text = _render([("", opening), ("", pointer), ("", closing)])
+            if len(text.encode()) <= budget:
+                return text, parts.handoff.digest
+    return _render([("", opening), ("", [more])]), None
 
 
 _SHORT_NOTICE: Final = (
