@@ -30,7 +30,7 @@ def _hook(path: Path, text: str) -> dict[str, object]:
     return {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]}}
 
 
-@pytest.mark.parametrize("how", ["bare", "safe", "user", "project", "local", "flag", "file"])
+@pytest.mark.parametrize("how", ["bare", "safe", "user", "project", "flag"])
 def test_where_hooks_are_off_the_system_prompt_tells_in_the_same_run(
     stage: Stage, how: str
 ) -> None:
@@ -40,12 +40,10 @@ def test_where_hooks_are_off_the_system_prompt_tells_in_the_same_run(
     elif how == "user":
         path = stage.claude.store / "settings.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **OFF}))
-    elif how in ("project", "local"):
-        name = "settings.json" if how == "project" else "settings.local.json"
-        stage.write(f".claude/{name}", json.dumps(OFF))
+    elif how == "project":
+        stage.write(".claude/settings.json", json.dumps(OFF))
     else:
-        path = stage.write("own.json", json.dumps(OFF))
-        args = ["--settings", json.dumps(OFF) if how == "flag" else str(path)]
+        args = ["--settings", json.dumps(OFF)]
     done = stage.run("--objective", NEWS, "claude", "-p", *args, "say: fine")
     assert NEWS in _system(stage)
     assert deliveries_in(_system(stage)) == [done.delivery["id"]]

@@ -193,7 +193,8 @@ def test_a_terminal_that_goes_away_loses_nothing(stage: Stage) -> None:
         os.kill(window.pid, signal.SIGKILL)
         until(lambda: stage.status()["lease"] is None, "the run did not end")
     last = stage.status()["last_run"]
-    assert (last["outcome"], last["exit_code"]) == ("ended", 129)
+    assert last["outcome"] == "ended"
+    assert last["exit_code"] in (0, 129)  # claude sees the end of its input, or the signal, first
     assert stage.texts("assistant_message") == ["first words"]
     with claude(stage) as two:
         assert "first words" in two.say("say: second words").text
