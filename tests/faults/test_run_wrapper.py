@@ -122,6 +122,15 @@ def test_b116_nothing_hangs_on_the_hook_at_the_end(desk: Desk) -> None:
     assert not list((desk.state / "runs").iterdir())
 
 
+def has_waited(launcher: int, harness: int) -> bool:
+    """Whether the launcher has reaped the harness and handles its signals no more."""
+    if Path(f"/proc/{harness}").exists():
+        return False
+    status = Path(f"/proc/{launcher}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return not caught >> (signal.SIGCHLD - 1) & 1
+
+
 @pytest.mark.terminal
 def test_b118_a_second_interrupt_stops_the_import_and_the_status_stays(desk: Desk) -> None:
     with desk.terminal("run", "claude", "say: kept") as terminal:
@@ -130,7 +139,7 @@ def test_b118_a_second_interrupt_stops_the_import_and_the_status_stays(desk: Des
             db.execute("BEGIN IMMEDIATE")  # our end of the run has to wait
             terminal.press("ctrl-c")
             (call,) = desk.calls()
-            until(lambda: not alive(call["pid"]), "the harness to end")
+            until(lambda: has_waited(terminal.pid, call["pid"]), "the harness to end")
             terminal.press("ctrl-c")
             terminal.press("ctrl-c")
             db.execute("ROLLBACK")
@@ -147,7 +156,7 @@ def test_b099_a_second_term_during_the_import_changes_no_status(desk: Desk) -> N
     with desk.database() as db:
         db.execute("BEGIN IMMEDIATE")
         desk.release("x")
-        until(lambda: not alive(pid), "the harness to end")
+        until(lambda: has_waited(running.pid, pid), "the harness to end")
         for number in (signal.SIGTERM, signal.SIGHUP):
             os.kill(running.pid, number)
         db.execute("ROLLBACK")
