@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.real.codex_terminal import codex
-from tests.real.stage import deliveries_in, told
+from tests.real.stage import deliveries_in, read_report, told
 
 if TYPE_CHECKING:
     from tests.fakes.server import Request
@@ -124,3 +124,22 @@ def test_a_second_workstream_of_the_repository_gets_nothing_of_the_first(stage: 
     assert again.session not in {path.stem[-36:] for path in stage.codex.session_files()[:1]}
     assert "secret" not in stage.workstream("search", "secret", "--json").out
     assert deliveries_in(request.text) == [again.delivery["id"]]
+
+
+@pytest.mark.terminal
+def test_a_run_without_a_turn_takes_no_session_of_the_run_beside_it(stage: Stage) -> None:
+    with codex(stage, options=("--new", "second")) as idle:
+        report = stage.next_report()
+        process = stage.start(
+            "--report", str(report), "--new", "first", "codex", "exec", "hold: on ;; say: mine"
+        )
+        stage.responses.wait_held("on")
+        opened = idle.leave()["sessions"]  # at most one of its own, without a turn
+        stage.responses.release("on")
+        _, errors = process.communicate(timeout=30)
+    assert "second is running in this work tree too" in errors
+    (session,) = read_report(report)["sessions"]
+    assert session not in opened
+    assert stage.texts("user_message") == ["hold: on ;; say: mine"]
+    assert stage.session(session)["current"]
+    assert {event["kind"] for event in stage.log("--workstream", "second")} <= {"checkpoint"}
