@@ -37,6 +37,8 @@ _DETAIL: Final = re.compile(r"- (evidence|covers|ref):[ \t]*(.*)")
 _REF: Final = re.compile(r"([a-z]+):([!-~]{1,200})@(sha256:[0-9a-f]{64})")
 _STATE: Final = re.compile(r"state\[(\d{1,6})\]")
 _BLOCKED: Final = re.compile(r"blocked\s+by\s+(state\[\d{1,6}\])")
+_UNKNOWN: Final = ""
+"""Section of what stands below a heading that is not known."""
 _SECTIONS: Final = {
     "objective": "objective",
     "disposition": "disposition",
@@ -150,9 +152,7 @@ def _read(text: str) -> tuple[list[_Entry], list[Finding]]:
     findings: list[Finding] = []
     for line in _without_comments(text):
         if line.startswith("#"):
-            entry = _heading(line, entries, findings)
-            if entry is not None:
-                entries.append(entry)
+            entries.append(_heading(line, entries, findings))
         elif entries:
             _take(entries[-1], line)
         elif line.strip():
@@ -169,7 +169,7 @@ def _without_comments(text: str) -> Iterator[str]:
         inside = "-->" not in line
 
 
-def _heading(line: str, entries: list[_Entry], findings: list[Finding]) -> _Entry | None:
+def _heading(line: str, entries: list[_Entry], findings: list[Finding]) -> _Entry:
     level = len(line) - len(line.lstrip("#"))
     label = line[level:].strip()
     if level == 1 and label.lower() in _SECTIONS:
@@ -187,7 +187,7 @@ def _heading(line: str, entries: list[_Entry], findings: list[Finding]) -> _Entr
             fix="Use the headings that were there, or write \\# for text",
         )
     )
-    return None
+    return _Entry(section=_UNKNOWN)
 
 
 def _take(entry: _Entry, line: str) -> None:
@@ -228,6 +228,8 @@ def _value(
             value.update(_course(entry.text.strip(), moved, findings))
         elif entry.section == NEXT_ACTION:
             value[NEXT_ACTION] = _given(entry) if entry.text or entry.details else None
+        elif entry.section == _UNKNOWN:
+            continue  # its heading is a finding already
         elif entry.label is None:
             if entry.text.strip() or entry.details:
                 findings.append(invalid(entry.section, "there is text without a ## heading"))

@@ -32,6 +32,8 @@ _KEY: Final = re.compile(
     re.DOTALL,
 )
 _HEAD: Final = re.compile(r"(?:prepared|revision (\d{1,18})) (\S{1,60}) (sha256:[0-9a-f]{64})")
+_STATE: Final = re.compile(r"(?<=@[0-9a-f]{12})![a-z_]+$")
+"""What became of a reference, behind its digest."""
 _COURSE: Final = re.compile(r"(continuable|blocked|complete)(?: by state\[(\d{1,4})\])?")
 
 
@@ -163,10 +165,7 @@ def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str, tuple[str, ...]]]
             text.append(line[len(CONTINUED) :])
             continue
         if key is not None and line.startswith("= "):
-            refs = tuple(
-                token.partition("!")[0] if "!" in token[-20:] else token
-                for token in line[2:].split(" ")
-            )
+            refs = tuple(_STATE.sub("", token) for token in line[2:].split(" "))
             continue
         if key is not None:
             yield key, "\n".join(text), refs

@@ -12,7 +12,6 @@ from typing import Final
 from handoffs.canonical import content_bytes
 from handoffs.models import (
     MAX_CONTENT_BYTES,
-    MAX_COVERS,
     MAX_EVIDENCE,
     MAX_OMISSION_TEXT,
     MAX_OMISSIONS,
@@ -216,8 +215,6 @@ def _omissions(content: Content) -> Iterator[Finding]:
 
 def _omission(field: str, omission: Omission, content: Content) -> Iterator[Finding]:
     yield from text_findings(omission.text, field, MAX_OMISSION_TEXT)
-    if len(omission.covers) > MAX_COVERS:
-        yield invalid(field, f"it covers {len(omission.covers)} fields, {MAX_COVERS} are allowed")
     for name in omission.covers:
         index = covered_index(name)
         known = index is not None and (name == NEXT_ACTION or index < len(content.state))

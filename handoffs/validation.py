@@ -14,7 +14,6 @@ from handoffs.canonical import text_digest
 from handoffs.errors import RefusedError
 from handoffs.facts import CheckFact, Comparison, Facts, changed_since
 from handoffs.models import (
-    MAX_COVERS,
     MAX_OMISSION_TEXT,
     NEXT_ACTION,
     OBJECTIVE,
@@ -106,9 +105,7 @@ def with_declared_only(content: Content) -> Content:
         return content
     omissions = list(content.omissions)
     for index, omission in enumerate(omissions):
-        if omission.kind is OmissionKind.DECLARED_ONLY and (
-            len(omission.covers) + len(open_fields) <= MAX_COVERS
-        ):
+        if omission.kind is OmissionKind.DECLARED_ONLY:
             omissions[index] = replace(omission, covers=(*omission.covers, *open_fields))
             return replace(content, omissions=tuple(omissions))
     added = Omission(kind=OmissionKind.DECLARED_ONLY, text=DECLARED_TEXT, covers=open_fields)
