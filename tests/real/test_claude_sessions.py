@@ -149,20 +149,6 @@ def test_a_session_is_resumed_from_another_directory(stage: Stage, place: str) -
     assert str(cwd) in next(e["text"] for e in stage.log() if e["kind"] == "tool_result")
 
 
-def test_inside_another_claude_there_is_a_transcript_all_the_same(stage: Stage) -> None:
-    outer = {
-        "CLAUDECODE": "1",
-        "CLAUDE_CODE_CHILD_SESSION": "1",
-        "CLAUDE_CODE_SESSION_ID": str(uuid.uuid4()),
-        "CLAUDE_CODE_ENTRYPOINT": "cli",
-    }
-    done = stage.run("claude", "-p", "run: env ;; say: one", env=outer)
-    assert [path.stem for path in stage.claude.session_files()] == [done.session]
-    assert stage.texts("user_message") == ["run: env ;; say: one"]
-    (shown,) = (e["text"] for e in stage.log() if e["kind"] == "tool_result")
-    assert outer["CLAUDE_CODE_SESSION_ID"] not in shown
-
-
 def test_what_it_did_reads_well_in_the_log(stage: Stage) -> None:
     script = "run: echo $((40+2)); exit 3 ;; write: a.txt => one\\n ;; read: a.txt ;; say: done"
     stage.run("claude", "-p", script)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -199,6 +200,20 @@ def test_a_terminal_that_goes_away_loses_nothing(stage: Stage) -> None:
     with claude(stage) as two:
         assert "first words" in two.say("say: second words").text
         two.leave()
+
+
+def test_inside_another_claude_there_is_a_transcript_all_the_same(stage: Stage) -> None:
+    outer = {
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_CHILD_SESSION": "1",
+        "CLAUDE_CODE_SESSION_ID": str(uuid.uuid4()),
+        "CLAUDE_CODE_ENTRYPOINT": "cli",
+    }
+    with claude(stage, env=outer) as one:
+        one.say("say: first words")
+        (native,) = one.leave()["sessions"]
+    assert [path.stem for path in stage.claude.session_files()] == [native]
+    assert stage.texts("assistant_message") == ["first words"]
 
 
 def test_a_session_open_elsewhere_is_refused_naming_who_has_it(stage: Stage) -> None:
