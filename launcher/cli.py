@@ -34,6 +34,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "note": ("note", "Leave a word for the next agent."),
     "objective": ("objective", "Show or set what the work is for."),
     "briefing": ("briefing", "Print what the next run would deliver, or what was delivered."),
+    "handoff": ("handoff", "Write, check and receive checkpoints of the work."),
     "import": ("import_", "Read past sessions into the ledger."),
     "recover": ("recover", "Finish runs that did not end by themselves."),
     "verify": ("verify", "Check the ledger: chain, digests, index."),

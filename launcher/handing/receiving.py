@@ -1,0 +1,233 @@
+"""`handoff receive`, `acknowledge` and `outcome`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+
+import click
+
+from handoffs.models import (
+    CheckStatus,
+    Confirmation,
+    LiveChecks,
+    Outcome,
+    OutcomeCheck,
+    OutcomeStatus,
+    Receipt,
+    ReceiptStatus,
+)
+from handoffs.store import answering as answers
+from handoffs.store import receiving
+from handoffs.store.answering import Answer
+from handoffs.store.rows import evidence_value
+from launcher.handing.bench import Bench, answering, of_reading, or_receipt, writing
+from launcher.handing.documents import author_document, lines, received_document
+from launcher.output import emit_json, say
+from launcher.reading import answer, reading
+from ledger.errors import UnavailableError, UsageError
+
+QUESTIONS = tuple(LiveChecks.__slots__)
+
+
+@click.command("receive")
+@click.argument("name", default="latest")
+@click.option("--workstream", metavar="WS", help="Which workstream of the repository.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
+def receive(*, name: str, workstream: str | None, as_json: bool) -> int:
+    """Read NAME (`latest`, a revision, a prepared id) with the state of its evidence."""
+    with reading(workstream) as now:
+        bench = of_reading(now)
+        received = receiving.receive(bench.store, bench.workstream, name, bench.worktree)
+        if as_json:
+            empty = {"state": "no_handoff"}
+            emit_json("handoff", empty if received is None else received_document(received))
+        elif received is None:
+            say(f"no_handoff: nothing was committed in {bench.workstream.name} yet")
+        else:
+            answer("\n".join(lines(received)))
+    return 0
+
+
+@click.command("acknowledge")
+@click.argument("target")
+@click.argument("status", type=click.Choice([str(item) for item in ReceiptStatus]))
+@click.option("--confirmed", metavar="LIST", default="", help="live_state,capability,authorization")
+@click.option("--failed", metavar="LIST", default="", help="Those of them that do not hold.")
+@click.option("-m", "--message", metavar="TEXT", help="Words for the sender.")
+@click.option("--key", metavar="KEY", help="Key of this answer; the same key is the same answer.")
+@click.option("--superseded", is_flag=True, help="A superseded revision is meant.")
+@click.option("--workstream", metavar="WS", help="Which workstream of the repository.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
+def acknowledge(
+    *,
+    target: str,
+    status: str,
+    confirmed: str,
+    failed: str,
+    message: str | None,
+    key: str | None,
+    superseded: bool,
+    workstream: str | None,
+    as_json: bool,
+) -> int:
+    """Accept TARGET, ask back (needs_clarification) or decline it. It executes nothing."""
+    checks = _checks(confirmed, failed) if status == ReceiptStatus.ACCEPTED else None
+    chosen = key or f"{_caller()}-{target}-{status}"
+
+    def work() -> int:
+        with writing(workstream, refresh=True) as bench:
+            receipt, existed = _acknowledge(
+                bench,
+                target,
+                Answer(
+                    receipt_key=chosen,
+                    receiver=bench.author,
+                    session=bench.session,
+                    status=ReceiptStatus(status),
+                    checks=checks,
+                    message=message,
+                    superseded=superseded,
+                    exact=target.strip() != "latest",
+                    run=None if bench.run is None else bench.run.id,
+                ),
+            )
+        if as_json:
+            emit_json("handoff", {**_receipt_document(receipt), "existed": existed})
+        else:
+            say(f"{receipt.status}: {target} (receipt {receipt.receipt_key})")
+        return 0
+
+    def payload() -> dict[str, object]:
+        return {
+            "do": "acknowledge",
+            "target": target,
+            "status": status,
+            "checks": None if checks is None else {k: str(v) for k, v in asdict(checks).items()},
+            "message": message,
+            "key": chosen,
+            "superseded": superseded,
+        }
+
+    return answering(lambda: or_receipt(work, payload), as_json=as_json)
+
+
+def _acknowledge(bench: Bench, target: str, given: Answer) -> tuple[Receipt, bool]:
+    received = receiving.receive(bench.store, bench.workstream, target, bench.worktree)
+    if received is None:
+        raise UnavailableError(f"nothing was committed in {bench.workstream.name} yet")
+    return answers.acknowledge(
+        bench.store,
+        bench.workstream,
+        received,
+        given,
+        token=bench.token,
+        holder=bench.holder,
+    )
+
+
+def _checks(confirmed: str, failed: str) -> LiveChecks:
+    said: dict[str, Confirmation] = {}
+    for listed, value in ((confirmed, Confirmation.CONFIRMED), (failed, Confirmation.FAILED)):
+        for name in filter(None, (word.strip() for word in listed.split(","))):
+            if name not in QUESTIONS:
+                raise UsageError(
+                    f"{name} is none of {', '.join(QUESTIONS)}",
+                )
+            said[name] = value
+    return LiveChecks(**said)
+
+
+def _caller() -> str:
+    return os.environ.get("WORKSTREAM_RUN_ID", "").strip() or "person"
+
+
+def _receipt_document(receipt: Receipt) -> dict[str, object]:
+    live = receipt.live_observed
+    return {
+        "receipt_key": receipt.receipt_key,
+        "target": {
+            "content_digest": receipt.target.content_digest,
+            "revision": receipt.target.revision,
+        },
+        "receiver": author_document(receipt.receiver),
+        "status": str(receipt.status),
+        "checks": None
+        if receipt.checks is None
+        else {name: str(value) for name, value in asdict(receipt.checks).items()},
+        "message": receipt.message,
+        "evidence": [evidence_value(item) for item in receipt.evidence],
+        "live_observed": {"relation": str(live.relation), "dirty": live.dirty},
+        "position": receipt.position,
+    }
+
+
+@click.command("outcome")
+@click.argument("status", type=click.Choice([str(item) for item in OutcomeStatus]))
+@click.option("-m", "--summary", metavar="TEXT", required=True, help="How it ended.")
+@click.option("--receipt", metavar="KEY", help="The accepted receipt it covers.")
+@click.option("--check", "checks", multiple=True, metavar="NAME=STATUS", help="One check.")
+@click.option("--remaining", multiple=True, metavar="TEXT", help="Something that is left.")
+@click.option("--key", metavar="KEY", help="Key of this outcome.")
+@click.option("--workstream", metavar="WS", help="Which workstream of the repository.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
+def outcome(
+    *,
+    status: str,
+    summary: str,
+    receipt: str | None,
+    checks: tuple[str, ...],
+    remaining: tuple[str, ...],
+    key: str | None,
+    workstream: str | None,
+    as_json: bool,
+) -> int:
+    """Say how accepted work ended. It covers a transfer only with its accepted receipt."""
+    pairs = [_pair(word) for word in checks]
+    chosen = key or f"{_caller()}-{receipt or 'none'}-{status}"
+    value = Outcome(
+        outcome_key=chosen,
+        receipt_key=receipt,
+        status=OutcomeStatus(status),
+        summary=summary,
+        checks=tuple(OutcomeCheck(name=name, status=CheckStatus(result)) for name, result in pairs),
+        remaining=remaining,
+    )
+
+    def work() -> int:
+        with writing(workstream) as bench:
+            recorded, existed = answers.record_outcome(
+                bench.store,
+                bench.workstream,
+                value,
+                bench.author,
+                run=None if bench.run is None else bench.run.id,
+                token=bench.token,
+                holder=bench.holder,
+            )
+        if as_json:
+            emit_json("handoff", {**answers.outcome_value(recorded), "existed": existed})
+        else:
+            say(f"{recorded.status}: recorded")
+        return 0
+
+    def payload() -> dict[str, object]:
+        return {
+            "do": "outcome",
+            "status": status,
+            "summary": summary,
+            "receipt": receipt,
+            "checks": [list(pair) for pair in pairs],
+            "remaining": list(remaining),
+            "key": chosen,
+        }
+
+    return answering(lambda: or_receipt(work, payload), as_json=as_json)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, separator, status = word.rpartition("=")
+    known = [str(item) for item in CheckStatus]
+    if not separator or not name or status not in known:
+        raise UsageError(f"--check takes NAME=STATUS, with one of {', '.join(known)}")
+    return name, status

@@ -1,0 +1,174 @@
+"""`workstream handoff`, called as a person and as an agent call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.desk import Desk
+
+CONTENT: dict[str, Any] = {
+    "schema": "handoff.v1",
+    "objective": "Fix parser",
+    "state": [{"text": "`a.py` rejects bad input", "evidence": []}],
+    "disposition": "continuable",
+    "next_action": {"text": "Add a test for `a.py`", "evidence": []},
+    "blocker": None,
+    "omissions": [],
+}
+
+
+@pytest.fixture
+def busy(desk: Desk) -> Desk:
+    """A desk on whose workstream one run of the stand-in happened."""
+    desk.ok("run", "codex", "exec", "please fix a.py")
+    return desk
+
+
+def call(desk: Desk, *args: str, stdin: object = "", code: int = 0) -> Any:
+    text = stdin if isinstance(stdin, str) else json.dumps(stdin)
+    answer = desk.run("handoff", args[0], "--json", *args[1:], stdin=text)
+    assert answer.code == code, answer.err + answer.out
+    return answer.envelope
+
+
+def prepare(desk: Desk, *args: str, **changes: Any) -> str:
+    document = call(desk, "prepare", *args, stdin={**CONTENT, **changes})
+    return str(document["data"]["prepared_id"])
+
+
+def codes(document: Any) -> Sequence[str]:
+    return [entry["code"] for entry in document["errors"]]
+
+
+def test_prepare_commit_receive_acknowledge_outcome(busy: Desk) -> None:
+    name = prepare(busy, state=[{"text": "The request is recorded in `e1`", "evidence": ["e1"]}])
+    done = call(busy, "commit", name)["data"]
+    assert (done["state"], done["revision"], done["is_head"]) == ("committed", 1, True)
+    assert call(busy, "commit", name)["data"]["state"] == "already_committed"
+    received = call(busy, "receive")["data"]
+    assert (received["trust"], received["name"]) == ("untrusted_history", "r1")
+    assert received["evidence"][0]["state"] == "available"
+    assert received["live_observed"]["relation"] == "same"
+    confirmed = ("--confirmed", "live_state,capability,authorization")
+    receipt = call(busy, "acknowledge", "r1", "accepted", *confirmed)["data"]
+    outcome = call(
+        busy, "outcome", "partial", "-m", "half", "--receipt", receipt["receipt_key"]
+    )["data"]
+    assert outcome["status"] == "partial"
+    shown = call(busy, "show", "r1")["data"]
+    assert (shown["transfer"], shown["coverage"]) == ("accepted", "covered")
+
+
+def test_all_findings_come_at_once_with_exit_65(busy: Desk) -> None:
+    document = call(
+        busy,
+        "prepare",
+        stdin={
+            **CONTENT,
+            "state": [{"text": "All tests passed.", "evidence": []}],
+            "next_action": {"text": "keep going", "evidence": []},
+        },
+        code=65,
+    )
+    assert document["data"] is None
+    assert set(codes(document)) == {"check_claim_uncited", "next_action_empty_wording"}
+    for entry in document["errors"]:
+        assert entry["field"]
+        assert entry["detail"]
+        assert entry["fix"]
+
+
+def test_an_unknown_reason_is_a_finding(busy: Desk) -> None:
+    document = call(busy, "prepare", "--reason", "boredom", stdin=CONTENT, code=65)
+    assert codes(document) == ["reason_unknown"]
+
+
+def test_evidence_that_does_not_exist_is_named(busy: Desk) -> None:
+    state = [{"text": "`a.py` is new", "evidence": ["e999"]}]
+    document = call(busy, "prepare", stdin={**CONTENT, "state": state}, code=65)
+    assert codes(document) == ["evidence_missing"]
+
+
+def test_a_head_that_moved_is_exit_75_with_its_facts(busy: Desk) -> None:
+    one = prepare(busy)
+    two = prepare(busy, objective="Another")
+    call(busy, "commit", one)
+    document = call(busy, "commit", two, code=75)
+    assert codes(document) == ["head_conflict"]
+    assert document["errors"][0]["facts"]["head"]["revision"] == 1
+
+
+def test_receiving_before_any_commit_is_no_error(busy: Desk) -> None:
+    assert call(busy, "receive")["data"] == {"state": "no_handoff"}
+
+
+def test_a_check_is_kept_and_supports_a_claim_until_the_tree_changes(busy: Desk) -> None:
+    (busy.repo / "pytest").write_text("#!/bin/sh\necho '3 passed in 0.1s'\n", encoding="utf-8")
+    (busy.repo / "pytest").chmod(0o755)
+    row = call(busy, "check", "--", "./pytest")["data"]
+    assert (row["exit_code"], row["status"]) == (0, "passed")
+    state = [{"text": "All tests passed.", "evidence": [row["id"]]}]
+    prepare(busy, state=state)
+    (busy.repo / "readme.txt").write_text("changed\n", encoding="utf-8")
+    document = call(
+        busy, "prepare", stdin={**CONTENT, "objective": "x", "state": state}, code=65
+    )
+    assert "check_claim_stale" in codes(document)
+
+
+def test_the_exit_code_of_check_is_the_commands_own(busy: Desk) -> None:
+    answer = busy.run("handoff", "check", "--", "sh", "-c", "echo 1 failed; exit 3")
+    assert (answer.code, answer.out) == (3, "1 failed\n")
+
+
+def test_the_draft_of_a_run_can_be_prepared_as_it_is_printed(busy: Desk, tmp_path: Path) -> None:
+    for form in ("markdown", "json"):
+        text = busy.ok("handoff", "draft", "--format", form).out
+        assert "please fix a.py" in text
+        path = tmp_path / form
+        path.write_text(text, encoding="utf-8")
+        answer = busy.run("handoff", "prepare", "--file", str(path))
+        assert answer.code == 0, answer.err
+        assert answer.out.startswith("prp_")
+
+
+def test_edit_prepares_what_the_editor_leaves(busy: Desk, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/please fix a.py/please mend a.py/' \"$1\"\n")
+    editor.chmod(0o755)
+    answer = busy.ok("handoff", "edit", env={"EDITOR": str(editor)})
+    shown = call(busy, "show", answer.out.strip())["data"]
+    assert "please mend a.py" in shown["content"]["objective"]
+
+
+def test_list_diff_and_report_agree(busy: Desk) -> None:
+    call(busy, "commit", prepare(busy))
+    listed = call(busy, "list")["data"]
+    assert listed["leading"] == "r1"
+    assert [item["origin"] for item in listed["handoffs"]] == ["revision", "draft"]
+    changed = call(busy, "diff", listed["handoffs"][1]["name"], "r1")["data"]
+    assert not changed["same"]
+    assert changed["diff"]
+    (entry,) = call(busy, "report")["data"]["workstreams"]
+    assert (entry["leading"], entry["never_received"]) == ("r1", ["r1"])
+
+
+def test_an_abandoned_one_does_not_lead(busy: Desk) -> None:
+    name = prepare(busy)
+    assert call(busy, "list")["data"]["leading"] == name
+    call(busy, "abandon", name)
+    assert call(busy, "list")["data"]["leading"] != name
+
+
+def test_the_next_harness_is_given_the_handoff(busy: Desk) -> None:
+    call(busy, "commit", prepare(busy))
+    text = busy.ok("briefing", "claude").out
+    assert "Handoff [person]" in text
+    assert "next_action declared: Add a test for `a.py`" in text
+    assert "handoff acknowledge r1 accepted" in text
+    assert busy.ok("briefing", "codex").out.count("Handoff [person]") == 1
