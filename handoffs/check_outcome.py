@@ -52,10 +52,12 @@ _BY_PROGRAM: Final = {
 }
 _CHECKING_WORD: Final = re.compile(
     r"(?:test|tests|check|checks|lint|build|typecheck|type-check|types|ci|verify|vet|clippy|spec"
-    r"|coverage|unit|e2e|integration|validate|qa|compile)(?:[:_-][\w:.-]+)?|[\w.-]+[:_-](?:test|tests|check|lint)"
+    r"|coverage|unit|e2e|integration|validate|qa|compile)(?:[:_-][\w:.-]+)?|[\w.-]+[:_-](?:test"
+    r"|tests|check|lint)"
 )
 _RUNNERS: Final = listed(
-    "npm pnpm yarn bun make gmake just task rake mix dotnet swift bazel deno rails composer ninja meson"
+    "npm pnpm yarn bun make gmake just task rake mix dotnet swift bazel deno rails composer"
+    " ninja meson"
 )
 _FORWARDERS: Final = listed("npx pnpx bunx uvx pipx uv poetry pdm hatch rye pipenv coverage bundle")
 _PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*")

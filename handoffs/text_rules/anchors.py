@@ -42,7 +42,8 @@ _TOOLS: Final = listed(
 _TWO_WORDS: Final = re.compile(
     r"\b(?:git (?:add|bisect|blame|branch|checkout|cherry-pick|commit|diff|fetch|log|merge|pull"
     r"|push|rebase|reset|restore|revert|show|stash|status|switch|tag)"
-    r"|make (?:all|build|check|clean|docs|install|lint|test|tests)(?=[.,;:)]|\s*$|\s+(?:and|then|in|on)\b)"
+    r"|make (?:all|build|check|clean|docs|install|lint|test|tests)(?=[.,;:)]|\s*$|\s+(?:and|then"
+    r"|in|on)\b)"
     r"|go (?:build|test|vet|mod|run|generate)|bundle exec|yarn (?:test|build|lint))\b"
 )
 

@@ -22,7 +22,8 @@ _TOOL: Final = (
 )
 _CHECK: Final = (
     r"(?:tests?|testsuites?|suites?|specs?|test-suites?|test-cases?|testcases?|assertions?|lints?"
-    r"|linters?|linting|builds?|compilation|type[ -]?checks?|type[ -]?check(?:er|ing)|typing|ci|ci/cd"
+    r"|linters?|linting|builds?|compilation|type[ -]?checks?|type[ -]?check(?:er|ing)|typing|ci"
+    r"|ci/cd"
     r"|pipelines?|checks?|formatting|static analysis|test_\w+(?:\.\w+)?|[\w/-]+_test\.\w+"
     r"|[\w/-]+_spec\.\w+|[\w/-]+\.(?:test|spec)\.\w+)"
 )
@@ -41,8 +42,10 @@ _AFTER: Final = (
 )
 _PASSES: Final = re.compile(rf" (?P<word>pass|passes|passed|passing|succeeds?|succeeded){_AFTER}")
 _BE: Final = (
-    r"(?:is|are|was|were|be|been|stays?|stayed|remains?|remained|went|go|goes|turned|come|comes|came"
-    r"|back|returns?|returned|reports?|reported|looks?|ran|runs|run|finished|completed|ended|all|now"
+    r"(?:is|are|was|were|be|been|stays?|stayed|remains?|remained|went|go|goes|turned|come|comes"
+    r"|came"
+    r"|back|returns?|returned|reports?|reported|looks?|ran|runs|run|finished|completed|ended|all"
+    r"|now"
     r"|again|still|both|also|already|completely|fully|entirely|100|%|fully)"
 )
 _GREEN: Final = (
@@ -58,11 +61,14 @@ _NO_ERRORS: Final = re.compile(
     r"(?:errors?|failures?|failed|failing|issues?|problems?|warnings?|complaints?|findings?)(?= )"
 )
 _EXIT_ZERO: Final = re.compile(
-    r" exit(?:s|ed)? (?:with )?(?:a )?(?:(?:exit )?(?:code|status) )?(?:of )?(?:0|zero|cleanly)(?= )"
+    r" exit(?:s|ed)? (?:with )?(?:a )?(?:(?:exit )?(?:code|status) )?(?:of )?(?:0|zero"
+    r"|cleanly)(?= )"
 )
 _COUNTED: Final = re.compile(
-    r"^(?: (?:now|and|with|result|results|summary|still|also|then))* (?P<count>\d[\d,_]*|\d+/\d+|all"
-    r"|everything|they|both)(?: (?:of|the|them|all|\d[\d,]*|has|have|are|is|were|was|now|just|still))*"
+    r"^(?: (?:now|and|with|result|results|summary|still|also|then))* (?P<count>\d[\d,_]*|\d+/\d+"
+    r"|all"
+    r"|everything|they|both)(?: (?:of|the|them|all|\d[\d,]*|has|have|are|is|were|was|now|just"
+    r"|still))*"
     rf" (?:pass|passes|passed|passing|green|succeeded){_AFTER}"
 )
 _DETERMINER: Final = (
@@ -75,7 +81,8 @@ _PASSED_CHECK: Final = re.compile(
     + _HEAD_CASE
 )
 _GREEN_CHECK: Final = re.compile(
-    r"(?:^| (?:got|get|gets|has|have|had|shows?|showed|gives?|gave|produces?|produced|saw|see|is|was"
+    r"(?:^| (?:got|get|gets|has|have|had|shows?|showed|gives?|gave|produces?|produced|saw|see|is"
+    r"|was"
     r"|with|are)(?: a| an| the| all)?)"
     rf" (?:green|clean|successful|passing|successfully (?:ran|passed))(?: {_DETERMINER}){{0,3}}"
     rf" (?:{_TOOL}|{_CHECK})(?: (?:suites?|runs?|checks?|jobs?|builds?|pipelines?|results?))?"
@@ -83,7 +90,8 @@ _GREEN_CHECK: Final = re.compile(
 )
 _BUILDS: Final = re.compile(
     r" (?:builds|compiles|type-checks|typechecks|lints|built|compiled|linted|tested)"
-    r" (?:cleanly|fine|successfully|ok|clean|green|without (?:any )?(?:errors?|warnings?|issues?))(?= )"
+    r" (?:cleanly|fine|successfully|ok|clean|green|without (?:any )?(?:errors?|warnings?"
+    r"|issues?))(?= )"
 )
 _CARRIES: Final = re.compile(
     r"^(?: (?:it|they|everything|all|both|each|these|this|that|result|results|status|output"
@@ -137,6 +145,8 @@ _NO_FAILURE: Final = re.compile(
 )
 """In the few words before: the failure is denied, over, or the name of a thing."""
 _NEAR: Final = 28
+_FEW: Final = 3
+"""Words after a check that still leave it the last thing spoken of."""
 _SHORT: Final = 24
 """Characters of a line such as "mypy --strict clean"."""
 
@@ -153,8 +163,18 @@ _HAN_HEDGE: Final = re.compile(
 )
 
 
+_TRIGGER: Final = re.compile(
+    r"pass|green|clean|succe|happy|\bok|fine|good|free|exit|\bno\b|zero|\b0\b|without|"
+    "通过|通過|绿|綠|成功|没有错误|沒有錯誤|无错误|無錯誤",
+    re.IGNORECASE,
+)
+"""Every claim needs one of these; most texts have none."""
+
+
 def claims_pass(text: str) -> bool:
     """Tell whether `text` says, without hedge or denial, that a check passed."""
+    if _TRIGGER.search(text) is None:
+        return False
     found = sentences(unquoted(text, code=_named_check))
     spoken = [[word for word in words(sentence) if word != "/"] for sentence in found]
     if any(_names_failures(spaced(sentence)) for sentence in spoken):
@@ -253,10 +273,7 @@ def _has_subject(clause: str, predicate: re.Match[str], carried: str | None) -> 
 
 
 def _ends_with_check(clause: str) -> bool:
-    last = None
-    for last in _SUBJECT.finditer(clause):
-        pass
-    return last is not None and len(clause[last.end() :].split()) <= 3
+    return any(len(clause[match.end() :].split()) <= _FEW for match in _SUBJECT.finditer(clause))
 
 
 def _is_part(text: str) -> bool:

@@ -31,7 +31,8 @@ _THINGS: Final = listed(
     " time day week sprint list change changes loose ends"
 )
 _FILLER: Final = listed(
-    "please just now then and or but to the a an on onto with from for of in into at by as so far up"
+    "please just now then and or but to the a an on onto with from for of in into at by as so"
+    " far up"
     " off out over over back me we you i us our your my their his her let let's lets previous"
     " previously earlier last left current currently existing prior before after ongoing same where"
     " what whatever which who was were is are be been being have had has having will should must"
@@ -39,10 +40,12 @@ _FILLER: Final = listed(
     " once when whenever while ready possible necessary usual normal normally accordingly ahead"
     " hard good great ok okay sure yes yep well also still simply try best soon immediately asap"
     " today tomorrow later first already left-off directly straight down about here there away"
-    " through finished completed stopped started paused interrupted began ended doing without stopping"
+    " through finished completed stopped started paused interrupted began ended doing without"
+    " stopping"
     " delay pause further any other others each every both i'm i'll we'll we're you'll you're it's"
     " that's there's what's not yet if kindly help way order together fully entirely quickly"
-    " determined decided defined figured continued and/or etc usual unfinished outstanding incomplete"
+    " determined decided defined figured continued and/or etc usual unfinished outstanding"
+    " incomplete"
     " open pending upcoming following new original agreed discussed said"
 )
 _VOCABULARY: Final = _GO_ON | _THINGS | _FILLER
@@ -64,15 +67,18 @@ _CORE: Final = re.compile(
 """Phrases that say it wherever they stand."""
 _REST: Final = r"(?:the |all |everything |this |that |it |what |whatever |is |of )*"
 _ORDER: Final = re.compile(
-    r"^ (?:(?:please|just|then|now|and|let's|let|us|me|i'll|we'll|i|we|you|should|must|need|needs|to"
+    r"^ (?:(?:please|just|then|now|and|let's|let|us|me|i'll|we'll|i|we|you|should|must|need"
+    r"|needs|to"
     r"|have|also|simply|first|will|still|want|next) )*"
     r"(?:get(?:ting)? (?:on with|started|back to|it done|this done|things done|everything done)"
     r"|start(?:ing)? (?:working|work|the work|coding|from where|the next|with the next|on the)"
     r"|tak(?:e|ing) (?:it|over)|mak(?:e|ing) (?:more |further |good |some )?progress"
-    r"|work(?:ing)? (?:on|through) (?:it|this|that|these|the (?:rest|task|tasks|work|remaining|next))"
+    r"|work(?:ing)? (?:on|through) (?:it|this|that|these|the (?:rest|task|tasks|work|remaining"
+    r"|next))"
     r"|(?:do|doing) (?:it|so|this|that|the (?:task|work|job|needful)|next|more work)"
     r"|(?:do|doing|handle|tackle|address|perform|execute|deal with|return to) "
-    rf"{_REST}(?:rest|remaining|remains|remainder|next|left|planned|needed|necessary|same|unfinished)"
+    rf"{_REST}(?:rest|remaining|remains|remainder|next|left|planned|needed|necessary|same"
+    rf"|unfinished)"
     r"|same as|try again|to do) "
 )
 """Phrases that say it where a sentence begins with them."""
@@ -88,7 +94,8 @@ _ENDING: Final = re.compile(
 _HAN_WORD: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN_EMPTY: Final = re.compile(
     "(?:请|請|然后|然後|就|再|并|並|先|接下来|接下來|现在|現在|你|我|我们|我們|直接|"
-    "之前|先前|以前|前面|上次|刚才|剛才|原来|原來|未完成|没做完|沒做完|剩下|剩余|剩餘|其余|其餘|后续|後續|当前|當前|目前|手头|手頭|这个|這個|那个|那個|这些|這些|相同|"
+    "之前|先前|以前|前面|上次|刚才|剛才|原来|原來|未完成|没做完|沒做完|剩下|剩余|剩餘|其余|其餘|后续|後續|当前|當前|目前|手头|手頭|这个|這個|那个|那個|这些"
+    "|這些|相同|"
     "从|從|在|把|将|將|按|按照|照|的|地|得|了|着|著|过|過|去|来|來|下去|下|中断|中斷|停下|离开|離開|地方|位置|那里|那裡|处|處|"
     "继续|繼續|接着|接著|接手|推进|推進|进行|進行|完成|开始|開始|恢复|恢復|执行|執行|处理|處理|做|干|搞|弄|跟进|跟進|收尾|"
     "工作|任务|任務|事情|事项|事項|活|项目|項目|内容|內容|部分|开发|開發|实现|實現|步骤|步驟|计划|計劃|原计划|原計劃|一切|所有|全部|"

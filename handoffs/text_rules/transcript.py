@@ -14,101 +14,187 @@ from typing import Final
 from handoffs.text_rules.words import QUOTED, spaced, words
 
 _TALK: Final = (
-    r"(?:(?:conversation|chat|message|session|discussion)s? (?:history|log|logs|record|transcript)"
+    r"(?:(?:conversation|chat|message|session|discussion)s?"
+    r" (?:history|log|logs|record|transcript)"
     r"|conversations?|convo|chats?|transcripts?|dialogues?|dialog|scrollback)"
 )
 """Nouns that hardly mean anything but talk."""
 _MEETING: Final = r"(?:sessions?|context window)"
 _PLACED: Final = (
-    r"(?:discussions?|threads?|messages?|exchanges?|turns?|prompts?|replies|reply|responses?"
-    r")"
+    r"(?:discussions?|threads?|messages?|exchanges?|turns?|prompts?|replies|reply|responses?)"
 )
 """Nouns that also live in an issue, a queue or a file."""
 _ANY: Final = rf"(?:{_TALK}|{_MEETING}|{_PLACED})"
+_SAID: Final = rf"(?:{_ANY}|plan|request|context|history)"
 _THEN: Final = r"(?:previous|earlier|prior|preceding|last|past|foregoing|most recent|latest|above)"
-_ASK: Final = (
-    r"(?:see|read|reread|re-read|check|review|consult|follow|use|recall|remember|revisit|search"
-    r"|refer(?: back)? to|reference|look(?: back)? (?:at|in|into|through|over|to|up)"
-    r"|go(?: back)? (?:to|through|over)|scroll(?: back| up)*(?: to| through)?|open"
-    r"|based on|according to|as per|per|consider)"
+_OWN: Final = r"(?:the |this |our |my |your )?"
+_LOOK: Final = (
+    r"(?:see|read|reread|re-read|check|review|consult|recall|remember|revisit"
+    r"|refer(?: back)? to|look(?: back)? (?:at|in|into|through|over)"
+    r"|go(?: back)? (?:to|through|over)|scroll(?: back)?(?: up)?(?: to| through)?)"
 )
-_LINK: Final = r"(?:(?:please|again|carefully|first|back|the|whole|full|entire|rest|all|of|to|my|your|our|its|end|start|beginning|plan|notes?|details?|instructions?|decisions?|what|is|was|in|from|and|for) ){0,6}"
+_ASK: Final = (
+    rf"(?:{_LOOK}|follow|use|search|reference|look up|open|based on|according to|as per|per"
+    r"|consider|implement|execute)"
+)
+_LINK: Final = (
+    r"(?:(?:please|again|carefully|first|back|the|whole|full|entire|rest|all|of|to|my|your|our|its"
+    r"|end|start|beginning|plan|notes?|details?|instructions?|decisions?|what|is|was|in|from|and"
+    r"|for) ){0,6}"
+)
+"""What may stand between asking and pointing."""
+_STOP: Final = r" ?$| [,:()\[\]?]"
 _CLOSE: Final = (
-    r"(?= ?$| [,:()\[\]?]| (?:of|in|on|from|at|for|to|and|then|or|above|before|earlier|so|with|about"
-    r"|where|which|that|when|as|again|first|between|by|we|you|i|if|because|is|was|has|had|thread)\b)"
+    rf"(?={_STOP}| (?:of|in|on|from|at|for|to|and|then|or|above|before|earlier|so|with|about"
+    r"|where|which|that|when|as|again|first|between|by|we|you|i|if|because|is|was|has|had)\b)"
 )
 """What follows a noun that stands for itself, and not before another noun."""
-_PLACE: Final = (
-    rf"(?! (?:in|on|from|of|at|under|to|sent|between|with|by) (?!(?:the |this |our |my |your )?"
-    rf"(?:{_TALK}|session|above|me|you|us)\b))"
+_NO_PLACE: Final = (
+    r"(?! (?:in|on|from|of|at|under|to|sent|between|with|by)"
+    rf" (?!{_OWN}(?:{_TALK}|session|above|me|you|us)\b))"
 )
+_NO_DOCUMENT: Final = (
+    rf"(?! (?:in|at|on|under|by|with|during) (?!{_OWN}(?:{_THEN} )?{_ANY}\b))(?! below)"
+)
+_ALREADY: Final = r"(?: (?:had|have|just|already|all|both|previously|earlier|originally|'ve)){0,2}"
 _SPOKE: Final = (
     r"(?:discussed|talked|agreed|chatted|spoke|spoken|debated|settled on|went over|gone over)"
 )
-_TOLD: Final = r"(?:said|told|mentioned|explained|described|outlined|wrote|decided|planned|asked|covered|proposed|suggested)"
-_DOCUMENT: Final = rf"(?! (?:in|at|on|under|by|with|during) (?!(?:the |this |our |my |your )?(?:{_THEN} )?{_ANY}\b))(?! below)"
+_TOLD: Final = (
+    r"(?:said|told|mentioned|explained|described|outlined|wrote|decided|planned|asked|covered"
+    r"|proposed|suggested)"
+)
+_WE: Final = r"(?:we|you and i|i and you|the user and i)"
+_WHAT: Final = r"(?:what|everything|whatever|all|things?|the way|the one)(?: that)?"
+_ASKING: Final = r"(?:^| [,:(]| (?:and|then|please|just|first|also|but|now))(?: please| just)?"
+"""Where a request begins."""
+_GO_ON: Final = r"(?:continue|resume|proceed|go on|carry on|pick up)"
+_THEN_ON: Final = rf"(?={_STOP}| (?:and|then|to|for)\b)"
 
+_EARLIER_TALK: Final = (
+    # "check the last session of Codex", "see the conversation above", "read our earlier chat"
+    rf" {_ASK} {_LINK}{_THEN} (?:few |two |three |{QUOTED} )?(?:{_TALK}|{_MEETING}){_CLOSE}",
+    rf" {_ASK} {_LINK}{_THEN} (?:few |two |three )?{_PLACED}{_CLOSE}{_NO_PLACE}",
+    rf" (?:{_ASK}|{_GO_ON}(?: with)?) {_LINK}{_SAID} (?:above|so far|up to now|until now)\b",
+    rf" {_ASK} {_LINK}{_ANY} (?:that )?(?:we|you|i) (?:just )?had\b",
+    # "read the transcript": a conversation that is in no place of its own
+    (
+        rf" {_LOOK} (?:(?:please|again|carefully|back|this|that|the|whole|full|entire|rest|of"
+        rf"|our|my"
+        rf"|your) ){{0,4}}{_TALK}"
+        r"(?= ?$| [,()?]| (?:for|and|then|above|again|first|before|to|where|if)\b)"
+    ),
+    # "from our earlier discussion", "per our chat"
+    (
+        r" (?:per|from|in|after|following|on|to|with|see|recall|remember|of|continue|during"
+        r"|since|by)"
+        rf" our (?:{_THEN} |recent |initial |original )?(?:{_TALK}|discussions?|exchange|talk)"
+        rf"{_CLOSE}{_NO_PLACE}"
+    ),
+    rf" (?:from|in|per|by|since|during|of) (?:the|our|my|your) {_THEN} {_TALK}{_CLOSE}",
+    rf" our {_THEN} (?:sessions?|messages?|threads?|exchanges?|turns?){_CLOSE}",
+    (
+        rf"{_ASKING} {_GO_ON}(?: (?:from|with|on|at|where|the|our|my|it|this|that|in)){{0,4}}"
+        rf" (?:{_THEN} )?{_TALK}{_CLOSE}"
+    ),
+    # "the details are in the chat above"
+    (
+        rf" (?:in|from|of|per|by|at|to) {_OWN}(?:that )?"
+        rf"(?:{_TALK}|{_MEETING}|messages?|discussion|exchange) above\b"
+    ),
+    (
+        rf" (?:is|are|was|were)(?: all)? in (?:the|our|this|that) (?:{_THEN} )?{_TALK}"
+        r"(?= ?$| [,()])"
+    ),
+    (
+        rf" {_SPOKE} (?:\S+ ){{0,6}}(?:in|during) (?:the|our|a) {_THEN}"
+        rf" (?:{_TALK}|{_MEETING}){_CLOSE}"
+    ),
+    # "see my previous message"
+    (
+        rf" {_ASK} {_LINK}(?:my|your|the user's|the person's) (?:{_THEN}|first|original|initial"
+        rf"|other)"
+        rf" (?:{_PLACED}|comments?|explanations?|requests?|question|answer|instructions?){_CLOSE}"
+    ),
+)
+_WHAT_WAS_SAID: Final = (
+    # "what we discussed", "the plan you and I agreed on", "as agreed"
+    (
+        rf" {_WE}{_ALREADY} {_SPOKE}(?: (?:on|about|over|through|with (?:me|you)))?{_NO_DOCUMENT}"
+        rf"(?={_STOP}| (?:earlier|before|previously|already|above|last|in|during|yesterday|today"
+        rf"|and|then"
+        r"|is|are|was|were|has|have|still|needs?|should|must)\b)"
+    ),
+    rf" {_WHAT} (?:we|you|i|he|she){_ALREADY} {_TOLD}\b{_NO_DOCUMENT}",
+    (
+        rf" {_WHAT} (?:we|you|i) (?:did|tried|wrote|had|were doing) (?:earlier|before|last time"
+        rf"|then)\b"
+    ),
+    (
+        rf" as (?:you|i|the user){_ALREADY} (?:said|told|mentioned|explained"
+        rf"|described)\b{_NO_DOCUMENT}"
+    ),
+    (
+        rf" (?:what|everything|all|whatever)(?: that)? (?:was|has been|had been|were|we've|i've"
+        rf"|you've)"
+        rf"{_ALREADY} (?:{_SPOKE}|said|mentioned){_NO_DOCUMENT}(?! (?:above|below))"
+    ),
+    (
+        rf"(?<!^) as(?: was| were| we| already)? (?:discussed|agreed|talked about){_NO_DOCUMENT}"
+        rf"(?={_STOP}| (?:above|earlier|before|previously|and|then|with (?:me|you)|in)\b)"
+    ),
+    r"^ as(?: already)? (?:discussed|agreed|talked about) ,",
+)
+_ABOVE: Final = (
+    # "continue above", "see above", "do the above", "scroll up"
+    rf" (?:{_GO_ON}|start)(?: (?:from|with|as|on|the|at|where|it)){{0,3}} above{_THEN_ON}",
+    (
+        rf"{_ASKING} (?:see|read|check|look|look at|refer to|reread|follow)"
+        r"(?: (?:from|at|up|as|to|back|everything|all|the|what|is|was|said)){0,4} above"
+        rf"(?={_STOP}| (?:and|then|for (?:details|context|more|the))\b)"
+    ),
+    (
+        rf"{_ASKING} (?:do|continue|finish|complete|execute|redo|handle|address)"
+        rf"(?: (?:all|of|with|on)){{0,2}} the above{_THEN_ON}"
+    ),
+    rf" scroll (?:back )?up{_THEN_ON}",
+    r"^ (?:same )?as above ?$",
+)
 _PATTERNS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # "check the last session of Codex", "see the conversation above", "read our earlier chat"
-        rf" {_ASK} {_LINK}{_THEN} (?:few |two |three |{QUOTED} )?(?:{_TALK}|{_MEETING}){_CLOSE}",
-        rf" {_ASK} {_LINK}{_THEN} (?:few |two |three )?{_PLACED}{_CLOSE}{_PLACE}",
-        rf" {_ASK} {_LINK}(?:{_ANY}|plan|request) (?:above|so far|up to now|until now)\b",
-        rf" {_ASK} {_LINK}(?:{_ANY}) (?:that )?(?:we|you|i) (?:just )?had\b",
-        # "read the transcript": a conversation that is in no place of its own
-        rf" (?:see|read|reread|re-read|check|review|consult|recall|remember|revisit|refer(?: back)? to"
-        rf"|look(?: back)? (?:at|in|into|through|over)|go(?: back)? (?:to|through|over)|scroll(?: back| up)*"
-        rf"(?: to| through)?) (?:(?:please|again|carefully|back|this|that|the|whole|full|entire|rest|of|our|my|your) ){{0,4}}"
-        rf"{_TALK}(?= ?$| [,()?]| (?:for|and|then|above|again|first|before|to|where|if)\b)",
-        # "from our earlier discussion", "per our chat"
-        rf" (?:per|from|in|after|following|on|to|with|see|recall|remember|of|continue|during|since|by) our "
-        rf"(?:{_THEN} |recent |initial |original )?(?:{_TALK}|discussions?|exchange|talk){_CLOSE}{_PLACE}",
-        rf" (?:from|in|per|by|since|during|of) (?:the |our |my |your )(?:{_THEN}) (?:{_TALK}){_CLOSE}",
-        rf" our {_THEN} (?:session|message|thread|exchange|messages|turns?){_CLOSE}",
-        rf"(?:^| (?:and|then|please|just|now|,|:)) (?:continue|resume|proceed|go on|carry on|pick up)(?: (?:from|with|on|at|where|the|our|my|it|this|that|in)){{0,4}}"
-        rf" (?:{_THEN} )?{_TALK}{_CLOSE}",
-        # "the details are in the chat above"
-        rf" (?:in|from|of|per|by|at|to) (?:the |our |my |your |this |that )?(?:{_TALK}|{_MEETING}|messages?|discussion|exchange) above\b",
-        rf" (?:is|are|was|were)(?: all)? in (?:the|our|this|that) (?:{_THEN} )?{_TALK}(?= ?$| [,()])",
-        rf" {_SPOKE} (?:\S+ ){{0,6}}(?:in|during) (?:the|our|a) {_THEN} (?:{_TALK}|{_MEETING}){_CLOSE}",
-        # "see my previous message"
-        rf" {_ASK} {_LINK}(?:my|your|the user's|the person's) (?:{_THEN}|first|original|initial|other) "
-        rf"(?:{_PLACED}|comments?|explanations?|request|requests|question|answer|instructions?){_CLOSE}",
-        # "what we discussed", "the plan you and I agreed on", "as agreed"
-        rf" (?:we|you and i|i and you|the user and i)(?: (?:had|have|just|already|all|both|previously|earlier|originally|'ve))?"
-        rf"(?: just| already)? {_SPOKE}\b{_DOCUMENT}",
-        rf" (?:what|everything|whatever|all|things?|the way|the one)(?: that)? (?:we|you|i|he|she)"
-        rf"(?: (?:had|have|just|already|previously|earlier))? {_TOLD}\b{_DOCUMENT}",
-        rf" as (?:you|i|the user)(?: (?:had|have|just|already|previously|earlier))? (?:said|told|mentioned|explained|described)\b{_DOCUMENT}",
-        rf" (?:what|everything|all|whatever)(?: that)? (?:was|has been|had been|were|we've|we've just|i've|you've)"
-        rf"(?: (?:just|already|previously|earlier))? (?:{_SPOKE}|said|mentioned){_DOCUMENT}(?! (?:above|below))",
-        rf"(?<!^) as(?: was| were| we| already)? (?:discussed|agreed|talked about){_DOCUMENT}"
-        r"(?= ?$| [,.()]| (?:above|earlier|before|previously|and|then|with (?:me|you)|in)\b)",
-        r"^ as(?: already)? (?:discussed|agreed|talked about) ,",
-        # "continue above", "see above", "do the above", "scroll up"
-        r" (?:continue|proceed|resume|carry on|go on|pick up|start)(?: (?:from|with|as|on|the|at|where|it)){0,3} above(?= ?$| [,:)]| (?:and|then|to|for)\b)",
-        r"(?:^| [,:]| (?:and|then|please|just|to|first|also|but))(?: (?:please|just|then))? (?:see|read|check|look|look at|refer to|reread|follow)"
-        r"(?: (?:from|at|up|as|to|back|everything|all|the|what|is|was|said)){0,4} above(?= ?$| [,:]| (?:and|then|for (?:details|context|more|the))\b)",
-        r" (?:do|continue|finish|complete|execute|redo|handle|address)(?: (?:all|of|with|on)){0,2} the above(?= ?$| [,:)]| (?:and|then)\b)",
-        r" scroll (?:back )?up(?= ?$| [,:)]| (?:and|then|to|for)\b)",
-        r"^ (?:same )?as above ?$",
-    )
+    re.compile(pattern) for pattern in (*_EARLIER_TALK, *_WHAT_WAS_SAID, *_ABOVE)
 )
 
+_TRIGGER: Final = re.compile(
+    rf"{_SAID}|{_SPOKE}|{_TOLD}| (?:above|so far|earlier|before|last time|then) | scroll "
+)
+"""Every pattern needs one of these words; most sentences have none."""
+
+_HAN_THEN: Final = (
+    "(?:之前|先前|上面|前面|刚才|剛才|上次|此前|早先|以上|上述|上文"
+    "|上一次|上一条|上一條|上一轮|上一輪|历史|歷史)"
+)
+_HAN_TALK: Final = "(?:对话|對話|聊天|会话|會話|谈话|談話|讨论|討論|消息|訊息)"
+_HAN_OTHER: Final = "(?!框|窗|室|页|頁|界面|列表|模型|组件)"
+"""Not the first part of a longer noun."""
+_HAN_LOOK: Final = (
+    "(?:见|看|查看|参见|参考|参照|根据|按照|按|依照|如|继续|回顾|阅读|翻看"
+    "|見|參見|參考|參照|根據|繼續|回顧|閱讀)"
+)
 _HAN: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        "(?:见|看|查看|参见|参考|参照|根据|按照|按|依照|如|继续|回顾|阅读|翻看|見|查看|參見|參考|參照|根據|繼續|回顧|閱讀)"
-        "[了一下]{0,2}(?:我们|我們|你|我)?(?:之前|先前|上面|前面|刚才|剛才|上次|此前|早先|以上|上述|上文|上一次|历史|歷史)?的?"
-        "(?:对话|對話|聊天|会话|會話|谈话|談話|讨论|討論|聊天记录|聊天記錄|消息|訊息)",
-        "(?:上面|上文|前面|上述|以上|之前|先前|刚才|剛才|上次|上一条|上一條|上一轮|上一輪)的?"
-        "(?:对话|對話|聊天|会话|會話|谈话|談話|讨论|討論|消息|訊息)",
-        "(?:我们|我們|咱们|你我)(?:之前|先前|上面|刚才|剛才|上次|此前|已经|已經)?"
-        "(?:讨论|討論|商量|谈|談|聊|约定|約定|说|說)(?:过|過|好|到|定)?(?:了|的)",
-        "(?:见|看|参见|參見|見|继续|繼續|接着|接著|同)(?:上文|上面|以上|前文)(?:的内容|的內容|部分)?(?:$|[,，。；;!！\\s])",
-        "(?:继续|繼續|接着做|接著做)(?:做)?(?:上面|上文|上述|前面)的?(?:内容|內容|工作|任务|任務)?$",
-        "如(?:上|前)(?:所述|文所述|面所说|面所說)",
+        f"{_HAN_LOOK}[了一下]{{0,2}}(?:我们|我們|你|我)?{_HAN_THEN}?的?{_HAN_TALK}{_HAN_OTHER}",
+        f"{_HAN_THEN}的?{_HAN_TALK}{_HAN_OTHER}",
+        (
+            f"(?:我们|我們|咱们|你我)(?:已经|已經|{_HAN_THEN})?"
+            "(?:讨论|討論|商量|谈|談|聊|约定|約定|说|說)(?:过|過|好|到|定)?(?:了|的)"
+        ),
+        (
+            "(?:见|看|参见|參見|見|继续|繼續|接着|接著|同)(?:上文|上面|以上|前文)"
+            "(?:的内容|的內容|部分)?(?:$|[,，。；;!！\\s])"
+        ),
+        "(?:继续|繼續|接着做|接著做)(?:上面|上文|上述|前面)的?(?:内容|內容|工作|任务|任務)?$",
+        "如(?:上所述|前所述|上文所述|前文所述|上面所说|前面所说|上面所說)",
     )
 )
 
@@ -116,6 +202,6 @@ _HAN: Final = tuple(
 def refers(sentence: str) -> bool:
     """Tell whether one sentence, quoted spans already removed, sends its reader there."""
     text = spaced(words(sentence))
-    if any(pattern.search(text) for pattern in _PATTERNS):
+    if _TRIGGER.search(text) and any(pattern.search(text) for pattern in _PATTERNS):
         return True
     return not sentence.isascii() and any(pattern.search(sentence) for pattern in _HAN)

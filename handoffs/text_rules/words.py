@@ -24,7 +24,9 @@ _QUOTES: Final = re.compile(
     r"|(?<!\w)'(?=\S)[^'\n]*(?:(?<=\w)'(?=\w)[^'\n]*)*'(?!\w)"
 )
 _WRAPPED: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "\u300c": "\u300d"}
-_ENDS: Final = re.compile("[.!?;\u2026]+(?=[\\s)\\]\"'*_]|$)|[\u3002\uff01\uff1f\uff1b]+|\n+")
+_ENDS: Final = re.compile(
+    "(?<![/.!?;\u2026])[.!?;\u2026]+(?=[\\s)\\]\"'*_]|$)|[\u3002\uff01\uff1f\uff1b]+|\n+"
+)
 _WORD: Final = re.compile(rf"{QUOTED}|[^\W_]\w*(?:[-'./:@&+~=]+\w+)*|_\w*|[,:()\[\]?/+*|=<>#%$]")
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 
