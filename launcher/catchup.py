@@ -172,7 +172,24 @@ def _candidate(store: Store, importer: Importer, source: Source, place: Place) -
     if not inside(directory, place.checkout.keys.worktree):
         return None
     when = ago(facts.last_at or facts.started_at, store.clock.now_ms())
-    what = facts.title or "no title"
+    what = facts.title or _first_words(importer, source)
     return Candidate(
         native_id=source.native_id, line=f"{when:>12}  {source.native_id}  {what[:60]}"
     )
+
+
+def _first_words(importer: Importer, source: Source) -> str:
+    """Return the first thing the person said in a session; reads no more than its beginning."""
+    from importers.base import Event, Kind, Limits
+    from importers.forgetful import ForgetfulNodes
+
+    batches = importer.read(
+        source, None, ForgetfulNodes(), Limits(batch_items=50, batch_bytes=256 * 1024), closed=False
+    )
+    try:
+        first = next(batches, None)
+    except StoreUnreadable:
+        return "cannot be read"
+    items = () if first is None else first.items
+    said = (i.text for i in items if isinstance(i, Event) and i.kind is Kind.USER_MESSAGE)
+    return " ".join(next(said, "no words yet").split())

@@ -227,7 +227,15 @@ def _settle(
         active = runs.sessions_with_events(store, run)
         for row in rows:  # in the order of opening: the last one with a visible event stays
             if row.id in active and run.mode != "aside":
-                sessions.set_current(store, run.token, workstream, row, run=run.id)
+                sessions.set_current(
+                    store,
+                    run.token,
+                    workstream,
+                    row,
+                    entry=run.entry,
+                    one_shot=run.one_shot,
+                    run=run.id,
+                )
         deliveries.settle(store, run)
         runs.advance(store, run, Step.VERIFIED)
     with _timed(done, "checkpoint"):
@@ -258,9 +266,7 @@ def _hand_off(
     from launcher.handing import settling
 
     try:
-        done.notices += settling.settle(
-            store, run, workstream, state, active, recovery=recovery
-        )
+        done.notices += settling.settle(store, run, workstream, state, active, recovery=recovery)
     except LeaseLostError:
         raise
     except Exception as error:

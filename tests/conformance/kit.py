@@ -19,10 +19,10 @@ from importers.base import (
     Limits,
     Loss,
     Mark,
-    Node,
     Source,
     StoreState,
 )
+from importers.forgetful import ForgetfulNodes
 from ledger.ids import event_id
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -61,26 +61,6 @@ def copy_home(case: Case, to: Path) -> Path:
     return min(homes, key=lambda home: len(home.parts))
 
 
-class Nodes:
-    """An in-memory node index."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, Node] = {}
-
-    def get(self, uuid: str) -> Node | None:
-        return self.known.get(uuid)
-
-    def children(self, uuid: str) -> list[Node]:
-        found = [node for node in self.known.values() if node.parent == uuid]
-        return sorted(found, key=lambda node: node.record)
-
-    def put(self, node: Node) -> None:
-        self.known[node.uuid] = node
-
-    def clear(self) -> None:
-        self.known.clear()
-
-
 @dataclass(slots=True)
 class Reader:
     """One session, read again and again as an import service would."""
@@ -88,7 +68,7 @@ class Reader:
     importer: Importer
     home: Path
     native_id: str
-    nodes: Nodes = field(default_factory=Nodes)
+    nodes: ForgetfulNodes = field(default_factory=ForgetfulNodes)
     state: str | None = None
     items: list[Item] = field(default_factory=list)
 
