@@ -56,9 +56,9 @@ def test_prepare_commit_receive_acknowledge_outcome(busy: Desk) -> None:
     assert received["live_observed"]["relation"] == "same"
     confirmed = ("--confirmed", "live_state,capability,authorization")
     receipt = call(busy, "acknowledge", "r1", "accepted", *confirmed)["data"]
-    outcome = call(
-        busy, "outcome", "partial", "-m", "half", "--receipt", receipt["receipt_key"]
-    )["data"]
+    outcome = call(busy, "outcome", "partial", "-m", "half", "--receipt", receipt["receipt_key"])[
+        "data"
+    ]
     assert outcome["status"] == "partial"
     shown = call(busy, "show", "r1")["data"]
     assert (shown["transfer"], shown["coverage"]) == ("accepted", "covered")
@@ -115,9 +115,7 @@ def test_a_check_is_kept_and_supports_a_claim_until_the_tree_changes(busy: Desk)
     state = [{"text": "All tests passed.", "evidence": [row["id"]]}]
     prepare(busy, state=state)
     (busy.repo / "readme.txt").write_text("changed\n", encoding="utf-8")
-    document = call(
-        busy, "prepare", stdin={**CONTENT, "objective": "x", "state": state}, code=65
-    )
+    document = call(busy, "prepare", stdin={**CONTENT, "objective": "x", "state": state}, code=65)
     assert "check_claim_stale" in codes(document)
 
 

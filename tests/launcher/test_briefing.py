@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from handoffs.store import reading
 from importers.base import Kind, Mark, Sighting
 from launcher import briefing
 from launcher.config import load
@@ -16,6 +17,7 @@ from ledger.gitstate import GitState
 from ledger.ids import DELIVERY_PLACEHOLDER, delivery_id
 from ledger.model import RunRow, SessionRow, Workstream
 from ledger.store import Store, open_store
+from tests.handoffs.setting import Setting
 from tests.ledger.making import SetClock, apply, event, link, start_run
 
 
@@ -83,6 +85,7 @@ def deliver(
         omitted=composed.omitted,
         marks_through=composed.marks_through,
         notes_through=composed.notes_through,
+        handoff=composed.handoff,
     )
     delivery = delivery_id(run.nonce, number)
     deliveries.record_printed(
@@ -285,3 +288,86 @@ def test_no_content_breaks_budget_or_fence(
     assert lines[-2:] == [f"{briefing.END} {DELIVERY_PLACEHOLDER}", ""]
     assert all(line.startswith("|") for line in lines[1:-2])
     assert composed.text.splitlines() == lines[:-1]
+
+
+# --- the handoff ----------------------------------------------------------------------------------
+
+
+def hand_off(store: Store, workstream: Workstream, place: Place, **how: object) -> Setting:
+    """Commit a handoff by a person."""
+    here = Setting(store=store, workstream=workstream, tree=place.cwd)
+    here.committed(here.content(**how))  # type: ignore[arg-type]
+    return here
+
+
+def test_a_handoff_comes_before_the_delta_with_the_one_command(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    codex = link(store, workstream)
+    apply(store, codex, [event(1, "first.py")])
+    here = hand_off(store, workstream, place)
+    composed = due(store, workstream, None, place)
+    text = composed.text
+    assert text.index("Handoff [person]") < text.index("first.py")
+    assert "| next_action declared: Add a test for `a.py`" in text
+    assert text.count("handoff acknowledge r1 accepted") == 1
+    head = reading.head(here.store, here.workstream)
+    assert head is not None
+    assert composed.handoff == head.content_digest
+
+
+def test_without_a_handoff_nothing_asks_for_an_acknowledgement(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    codex = link(store, workstream)
+    apply(store, codex, [event(1, "first.py")])
+    assert "acknowledge" not in due(store, workstream, None, place).text
+
+
+def test_a_seen_handoff_is_not_told_again(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    codex, claude = link(store, workstream), link(store, workstream, "native-2", harness="claude")
+    hand_off(store, workstream, place)
+    run = start_run(store, workstream)
+    for number, receiver in enumerate((claude, codex), 1):
+        composed = due(store, workstream, receiver, place)
+        assert composed.handoff is not None
+        deliver(store, run, composed, receiver, number)
+        assert compose(store, workstream, receiver, place) is None
+
+
+def test_what_a_session_handed_off_itself_is_not_due_to_it(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    codex = link(store, workstream)
+    here = Setting(store=store, workstream=workstream, tree=place.cwd)
+    here.prepare(here.content(), author_session=codex.id)
+    assert compose(store, workstream, codex, place) is None
+    assert due(store, workstream, None, place).handoff is not None
+
+
+def test_after_a_compaction_the_handoff_has_no_next_action(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    hand_off(store, workstream, place)
+    text = due(store, workstream, None, place, purpose="compact").text
+    assert "objective: Fix parser" in text
+    assert "Add a test" not in text
+    assert "acknowledge" not in text
+
+
+@pytest.mark.parametrize(
+    ("budget", "form"), [(9000, "full"), (2600, "compact"), (1200, "pointer"), (1000, "pointer")]
+)
+def test_the_handoff_steps_down_and_is_never_silently_missing(
+    store: Store, workstream: Workstream, place: Place, budget: int, form: str
+) -> None:
+    codex = link(store, workstream)
+    apply(store, codex, [event(n, f"request {n}.py " + "x" * 300) for n in range(1, 30)])
+    words = "`a.py` rejects bad input " + "and more of it " * 60
+    hand_off(store, workstream, place, words=words)
+    composed = due(store, workstream, None, place, budget=budget)
+    assert composed.bytes <= budget
+    assert f"handoff {form}: revision 1 prp_" in composed.text
+    assert composed.handoff is not None
