@@ -25,12 +25,12 @@ _IDENTIFIERS: Final = (
     re.compile(r"_*[A-Za-z][A-Za-z0-9]*_\w*|_+[A-Za-z]\w*"),  # snake_case, CONSTANT_CASE, _private
     re.compile(r"[a-z]+[A-Z]\w*"),  # camelCase
     re.compile(r"[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*"),  # PascalCase
-    re.compile(r"[A-Za-z_][\w.:]*\(\S*"),  # call()
     re.compile(r"[A-Za-z_]\w*(?:::|->|#)\w\S*"),  # member::name
     re.compile(r"--?[A-Za-z][\w-]*(?:=\S*)?"),  # --flag
     re.compile(r"\$[A-Za-z_{]\S*"),  # $VARIABLE
     re.compile(r"@[a-z][\w.-]+/?\S*"),  # @decorator, @scope/package
 )
+_CALL: Final = re.compile(r"[A-Za-z_][\w.:]*\((?!s\))")
 _PROPER: Final = listed(
     "GitHub GitLab JavaScript TypeScript PostgreSQL macOS iOS OpenAI DevOps YouTube"
 )
@@ -62,7 +62,7 @@ def _is_definite(raw: str) -> bool:
     word = raw.strip(_EDGE).rstrip(".")
     if not word or word in _PROPER:
         return False
-    if word in _KNOWN_FILES or word.lower() in _TOOLS:
+    if word in _KNOWN_FILES or word.lower() in _TOOLS or _CALL.match(raw.lstrip(_EDGE)):
         return True
     return _is_path(word) or any(pattern.fullmatch(word) for pattern in _identifier_forms(word))
 

@@ -147,6 +147,8 @@ _NO_FAILURE: Final = re.compile(
 _NEAR: Final = 28
 _FEW: Final = 3
 """Words after a check that still leave it the last thing spoken of."""
+_REACH: Final = 200
+"""Characters of an earlier clause that are remembered."""
 _SHORT: Final = 24
 """Characters of a line such as "mypy --strict clean"."""
 
@@ -206,7 +208,7 @@ def _asserted(sentence: list[str], raw: str) -> bool:
         if not ordered and not conditional and _claims(clause, carried):
             return True
         if _SUBJECT.search(clause):
-            carried = clause
+            carried = clause[-_REACH:]
     return False
 
 
@@ -227,13 +229,24 @@ def _clauses(sentence: list[str]) -> list[tuple[str, str]]:
 
 def _claims(clause: str, carried: str | None) -> bool:
     """Tell whether one clause asserts success; `carried` is the last clause with a check in it."""
+    hedge = _HEDGE.search(clause)
+    unhedged = len(clause) if hedge is None else hedge.end() - 1
     ends = [
         match.end()
         for pattern in (_PASSED_CHECK, _GREEN_CHECK, _BUILDS, _COUNTED)
         if (match := pattern.search(clause)) is not None
     ]
-    ends += [match.end() for match in _predicates(clause) if _has_subject(clause, match, carried)]
-    return any(_HEDGE.search(clause[:end] + " ") is None for end in ends)
+    if any(end < unhedged or hedge is None for end in ends):
+        return True
+    spoken = [found for found in _predicates(clause) if found.end() < unhedged or hedge is None]
+    if not spoken:
+        return False
+    subject = _SUBJECT.search(clause)
+    if subject is not None and any(_follows(subject, found) for found in spoken):
+        return True
+    if any(found.re is _NO_ERRORS and found["sort"] is not None for found in spoken):
+        return True
+    return carried is not None and _speaks_of(carried, clause[: _said_at(spoken[0])])
 
 
 def _predicates(clause: str) -> list[re.Match[str]]:
@@ -254,19 +267,17 @@ def _is_said_of(match: re.Match[str]) -> bool:
     return match.start() < _SHORT and _SUBJECT.match(match.string) is not None
 
 
-def _has_subject(clause: str, predicate: re.Match[str], carried: str | None) -> bool:
-    """Tell whether a word of success has a check that it speaks about."""
-    if predicate.re is _NO_ERRORS:
-        if predicate["sort"] is not None or _SUBJECT.search(clause):
-            return True
-        left = clause[: predicate.start() + 1]
-    else:
-        at = predicate.start("word") if "word" in predicate.re.groupindex else predicate.start() + 1
-        left = clause[:at]
-        if _SUBJECT.search(left):
-            return True
-    if carried is None:
-        return False
+def _said_at(predicate: re.Match[str]) -> int:
+    return predicate.start("word" if "word" in predicate.re.groupindex else 0)
+
+
+def _follows(subject: re.Match[str], predicate: re.Match[str]) -> bool:
+    """Tell whether a word of success speaks of a check in its clause: no errors, before it too."""
+    return predicate.re is _NO_ERRORS or subject.end() <= _said_at(predicate)
+
+
+def _speaks_of(carried: str, left: str) -> bool:
+    """Tell whether success with only `left` before it speaks of a check in an earlier clause."""
     if _CARRIES.match(left.rstrip()):
         return _PRONOUN.search(left) is not None or _ends_with_check(carried)
     return all(any(mark in word for mark in "./_") for word in left.split())
