@@ -21,6 +21,10 @@ class RunOptions:
     workstream: str | None = None
     new: str | None = None
     fresh: bool = False
+    rollover: bool = False
+    """Start a new native session from the handoff instead of resuming."""
+    source: str | None = None
+    """`--from`: another workstream's handoff that a new one starts with."""
     adopt: str | None = None
     objective: str | None = None
     executable: str | None = None

@@ -65,8 +65,10 @@ def decide(request: Request, *, one_shot: bool) -> Target:
             raise UsageError("--adopt and a session named in the harness's own arguments")
         return _adopt(request, request.options.adopt, one_shot=one_shot)
     if select is not Select.NONE:
+        if request.options.rollover:
+            raise UsageError("--rollover and a session named in the harness's own arguments")
         return _selected(request, one_shot=one_shot)
-    if request.options.fresh:
+    if request.options.fresh or request.options.rollover:
         return Target(mode="create")
     current = sessions.current(
         request.store, request.choice.workstream, request.entry, request.home, one_shot

@@ -119,6 +119,16 @@ def _choose(store: Store, place: Place, options: RunOptions) -> Choice:
                     new=options.new,
                     ask=ask if place.terminal else None,
                 )
+                if options.source is not None:
+                    from launcher.handing import bringing
+
+                    bringing.bring(
+                        store,
+                        choice.repository,
+                        choice.workstream,
+                        options.source,
+                        new=choice.created,
+                    )
                 if options.objective is None:
                     return choice
                 who = host.user_name()

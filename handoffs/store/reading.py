@@ -53,7 +53,9 @@ class Found:
     sessions: tuple[int, ...] = ()
     """Sessions whose work a draft tells."""
     source: str | None = None
-    """Workstream that a transferred one came from."""
+    """Name of the workstream that a transferred one came from."""
+    source_id: int | None = None
+    """Row id of it: its evidence is there."""
 
     @property
     def target(self) -> Target:
@@ -279,4 +281,5 @@ def _of_transfer(row: sqlite3.Row) -> Found:
         at_seq=0,
         run=None,
         source=row["source_name"],
+        source_id=row["source"],
     )

@@ -14,7 +14,7 @@ from handoffs.ledger_facts import LedgerFacts, evidence_checks
 from handoffs.models import EvidenceCheck, EvidenceState, GitRelation, LiveObserved
 from handoffs.store import reading
 from handoffs.store.reading import Found, Origin
-from ledger import git
+from ledger import git, workstreams
 from ledger.gitstate import GitState
 from ledger.model import Workstream
 
@@ -72,7 +72,8 @@ def observe(
     """Return an exact handoff with what is so now."""
     if worktree is not None and state is None:
         state = git.state(worktree)
-    facts = LedgerFacts(store, workstream, worktree, content=found.content, state=state)
+    scope = workstream if found.source_id is None else workstreams.get(store, found.source_id)
+    facts = LedgerFacts(store, scope, worktree, content=found.content, state=state)
     head = reading.head_numbers(store, workstream)
     return Received(
         found=found,

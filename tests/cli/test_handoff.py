@@ -170,3 +170,38 @@ def test_the_next_harness_is_given_the_handoff(busy: Desk) -> None:
     assert "next_action declared: Add a test for `a.py`" in text
     assert "handoff acknowledge r1 accepted" in text
     assert busy.ok("briefing", "codex").out.count("Handoff [person]") == 1
+
+
+def test_a_rollover_starts_a_new_session_from_the_handoff(busy: Desk) -> None:
+    busy.ok("run", "codex", "exec", "again")
+    assert "resume" in busy.calls()[-1]["args"]
+    busy.ok("run", "--rollover", "codex", "exec", "afresh")
+    assert "resume" not in busy.calls()[-1]["args"]
+
+
+def test_a_new_workstream_starts_from_an_exact_handoff_of_another(busy: Desk) -> None:
+    state = [{"text": "The request is recorded in `e1`", "evidence": ["e1"]}]
+    call(busy, "commit", prepare(busy, state=state))
+    busy.ok("run", "--new", "other", "--from", "main@1", "codex", "exec", "look")
+    listed = call(busy, "list", "--workstream", "other")["data"]
+    (brought,) = [h for h in listed["handoffs"] if h["origin"] == "transfer"]
+    assert (brought["source"], brought["content"]["objective"]) == ("main", "Fix parser")
+    received = call(busy, "receive", brought["name"], "--workstream", "other")["data"]
+    assert received["evidence"][0]["state"] == "available"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--from", "main"), 64),
+        (("--new", "b", "--from", "nowhere"), 69),
+        (("--new", "b", "--from", "main@latest"), 64),
+        (("--new", "b", "--from", "main@7"), 69),
+    ],
+)
+def test_from_needs_a_new_workstream_and_an_exact_handoff(
+    busy: Desk, words: tuple[str, ...], code: int
+) -> None:
+    assert busy.run("run", *words, "codex", "exec", "look").code == code
+    names = [row["name"] for row in busy.ok("list", "--json").data["workstreams"]]
+    assert names == ["main"]
