@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from handoffs import drafting
 from handoffs.canonical import content_bytes
@@ -13,27 +9,11 @@ from handoffs.store import leading, reading
 from handoffs.validation import validate
 from importers.base import Plan, Turn
 from leases import lease as leases
-from ledger import checkpoints, git, repositories, runs, workstreams
+from ledger import checkpoints, git, runs, workstreams
 from ledger.gitstate import GitState
-from ledger.model import RepositoryKeys, RunRow
-from ledger.store import Store, open_store
-from tests.handoffs.setting import Setting, make
+from ledger.model import RunRow
+from tests.handoffs.setting import Setting
 from tests.ledger.making import START, SetClock, start_run
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "state", clock=SetClock()) as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(store: Store, tmp_path: Path) -> Setting:
-    keys = RepositoryKeys(
-        kind="git", name="project", worktree=str(tmp_path / "tree"), common_dir=str(tmp_path)
-    )
-    workstream = workstreams.create(store, repositories.create(store, keys).id, "main")
-    return make(store, workstream, tmp_path / "tree")
 
 
 class Running:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from handoffs.models import (
     GitRelation,
     Outcome,
     OutcomeStatus,
+    Receipt,
     ReceiptStatus,
     Statement,
 )
@@ -35,30 +35,13 @@ from handoffs.store.answering import Answer
 from handoffs.store.committing import CommitState
 from leases import lease as leases
 from leases.errors import LeaseHeld
-from ledger import forget, git, notes, repositories, workstreams
+from ledger import forget, git, notes, workstreams
 from ledger.errors import UnavailableError
 from ledger.fencing import LeaseLostError
-from ledger.model import RepositoryKeys
-from ledger.store import Store, open_store
-from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting, make, run_git
+from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting, run_git
 from tests.ledger.making import SetClock, hold_lease
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "state", clock=SetClock()) as opened:
-        yield opened
-
-
-@pytest.fixture
-def here(store: Store, tmp_path: Path) -> Setting:
-    keys = RepositoryKeys(
-        kind="git", name="project", worktree=str(tmp_path / "tree"), common_dir=str(tmp_path)
-    )
-    workstream = workstreams.create(store, repositories.create(store, keys).id, "main")
-    return make(store, workstream, tmp_path / "tree")
 
 
 def tick(here: Setting, ms: int = 1000) -> None:
@@ -67,7 +50,7 @@ def tick(here: Setting, ms: int = 1000) -> None:
     clock.now += ms
 
 
-def accept(here: Setting, name: str, key: str = "k1", **how: object) -> object:
+def accept(here: Setting, name: str, key: str = "k1", **how: object) -> tuple[Receipt, bool]:
     received = receiving.receive(here.store, here.workstream, name, here.tree)
     assert received is not None
     values = {
@@ -346,7 +329,7 @@ def test_one_receiver_only_has_it(here: Setting) -> None:
 def test_the_same_key_is_the_same_answer_or_a_conflict(here: Setting) -> None:
     here.committed(here.content())
     accept(here, "r1")
-    _, existed = accept(here, "r1")  # type: ignore[misc]
+    _, existed = accept(here, "r1")
     assert existed
     with pytest.raises(RefusedError) as refused:
         accept(here, "r1", message="another")
