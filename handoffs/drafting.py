@@ -21,13 +21,12 @@ from handoffs.models import (
     MAX_TEXT,
     Content,
     Disposition,
+    EvidenceState,
     Omission,
     OmissionKind,
     Ref,
     RefKind,
     Statement,
-    errors,
-    state_field,
 )
 from handoffs.repository import snapshot
 from handoffs.scrubbing import scrubbed
@@ -314,29 +313,22 @@ def _fit(
 
 
 def _valid(content: Content, facts: LedgerFacts) -> Content:
-    """Add the omissions the ledger asks for; take out a statement that a rule refuses."""
-    content = _with_required(content, facts)
-    for _ in range(len(content.state) + 2):
-        refused = errors(validation.validate(content, facts))
-        fields = {item.field for item in refused}
-        states = [state_field(index) for index in range(len(content.state))]
-        if "next_action" in fields and content.next_action is not None:
-            content = replace(content, next_action=None, disposition=Disposition.COMPLETE)
-        elif any(name in fields for name in states[1:]) and content.state:
-            kept = [
-                item
-                for index, item in enumerate(content.state)
-                if index == 0 or states[index] not in fields
-            ]
-            content = replace(content, state=tuple(kept))
-        else:
-            break
-        content = _with_required(content, facts)
-    return content
+    """Keep only evidence that is there, and add the omissions that the ledger asks for.
+
+    The rules about words cannot fire: what others said is quoted, the rest is ours.
+    """
+    state = tuple(_cited(item, facts) for item in content.state)
+    action = None if content.next_action is None else _cited(content.next_action, facts)
+    content = replace(content, state=state, next_action=action)
+    return _with_required(validation.with_declared_only(content), facts)
+
+
+def _cited(item: Statement, facts: LedgerFacts) -> Statement:
+    there = [ref for ref in item.evidence if facts.evidence(ref) is EvidenceState.AVAILABLE]
+    return replace(item, evidence=tuple(there))
 
 
 def _with_required(content: Content, facts: LedgerFacts) -> Content:
-    content = validation.with_declared_only(content)
     needed = validation.required_omissions(content, facts)
     room = max(0, MAX_OMISSIONS - len(content.omissions))
     return replace(content, omissions=(*content.omissions, *needed[:room]))

@@ -32,7 +32,6 @@ from handoffs.models import (
 )
 from handoffs.parsing import Parsed, merged
 from handoffs.shape import shape_findings
-from handoffs.text_rules import Vague, claims_pass, has_anchor, vague
 
 __all__ = [
     "findings_of",
@@ -133,16 +132,18 @@ def _objective_changed(content: Content, expected: str | None) -> Iterator[Findi
 
 
 _FIX: Final = {
-    Vague.TRANSCRIPT_REFERENCE: "Say here what was said there: the receiver has no conversation",
-    Vague.EMPTY_WORDING: "Say what exactly: which file, command, or thing",
+    "transcript_reference": "Say here what was said there: the receiver has no conversation",
+    "empty_wording": "Say what exactly: which file, command, or thing",
 }
 _SAYS: Final = {
-    Vague.TRANSCRIPT_REFERENCE: "it sends the reader to a conversation",
-    Vague.EMPTY_WORDING: "it says only that something goes on",
+    "transcript_reference": "it sends the reader to a conversation",
+    "empty_wording": "it says only that something goes on",
 }
 
 
 def _vague(content: Content) -> Iterator[Finding]:
+    from handoffs.text_rules import has_anchor, vague  # many patterns: not part of every finish
+
     for field, statement in content.statements:
         if not statement.text:
             continue
@@ -152,8 +153,8 @@ def _vague(content: Content) -> Iterator[Finding]:
             yield Finding(
                 code=f"{owner}_{reason.value}",
                 field=field,
-                detail=_SAYS[reason],
-                fix=_FIX[reason],
+                detail=_SAYS[reason.value],
+                fix=_FIX[reason.value],
             )
         elif field == NEXT_ACTION and not has_anchor(statement.text):
             yield Finding(
@@ -218,6 +219,8 @@ def _evidence(content: Content, facts: Facts) -> Iterator[Finding]:
 
 
 def _claims(content: Content, facts: Facts) -> Iterator[Finding]:
+    from handoffs.text_rules import claims_pass
+
     for field, statement in content.statements:
         if field != NEXT_ACTION and claims_pass(statement.text):
             finding = _claim(content, field, statement, facts)

@@ -186,10 +186,11 @@ def test_a_killed_run_says_so(here: Setting) -> None:
 def test_a_claim_of_an_agent_is_a_quotation(here: Setting) -> None:
     running = Running(here)
     running.says("please fix `a.py`")
-    running.says('All tests passed. "See above"', agent=True)
+    running.says('All tests passed. "See above" `', agent=True)
     running.turn("complete")
     content = ended(running)
-    assert "\"All tests passed. 'See above'\"" in text(content)
+    assert errors(validate(content, here.facts(content))) == ()
+    assert "\"All tests passed. 'See above' '\"" in text(content)
 
 
 def test_the_same_ledger_gives_the_same_words(here: Setting) -> None:
