@@ -264,6 +264,12 @@ def deliveries_in(text: str) -> list[str]:
     return list(dict.fromkeys(_DELIVERY.findall(text)))
 
 
+def delta_in(text: str, delivery: str) -> str:
+    """Return what one delivery in a text tells of events, its handoff and notes left out."""
+    briefing = text.partition(delivery)[2].partition(delivery)[0]
+    return briefing.partition("What happened elsewhere")[2]
+
+
 def told(request: Request) -> str:
     """Return all that reached the model with a request, without the person's own words."""
     return request.text.replace(request.user_text, "")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.scripting import Rule, Scenario
 from tests.lab.homes import claude_home
-from tests.real.stage import deliveries_in, told
+from tests.real.stage import deliveries_in, delta_in, told
 
 if TYPE_CHECKING:
     from tests.real.stage import Stage
@@ -42,7 +42,7 @@ def test_each_run_is_told_what_is_new_and_nothing_twice(stage: Stage) -> None:
     request = stage.messages.turns[-1]
     assert first.session == second.session
     assert deliveries_in(request.text) == [first.delivery["id"], second.delivery["id"]]
-    new = request.text.partition(second.delivery["id"])[2]
+    new = delta_in(request.text, second.delivery["id"])
     assert "now it is whole" in new
     assert "half done" not in new
     third = stage.run("claude", "-p", "say: finest")

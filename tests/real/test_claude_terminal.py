@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.real.claude_terminal import claude
-from tests.real.stage import OURS, deliveries_in, told, until
+from tests.real.stage import OURS, deliveries_in, delta_in, told, until
 
 if TYPE_CHECKING:
     from tests.real.stage import Stage
@@ -37,7 +37,7 @@ def test_a_session_is_created_and_resumed_with_what_is_new(stage: Stage) -> None
     assert first["sessions"] == second["sessions"]
     ids = [first["delivery"]["id"], second["delivery"]["id"]]
     assert deliveries_in(request.text) == ids
-    new = request.text.partition(ids[1])[2]
+    new = delta_in(request.text, ids[1])
     assert "now it is whole" in new
     assert "half done" not in new
     assert first["delivery"]["state"] == second["delivery"]["state"] == "seen"
