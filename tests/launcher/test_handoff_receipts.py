@@ -1,0 +1,145 @@
+"""Receipts of handoff verbs: what a sandboxed command printed, applied at the end of its run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handoffs.store import answering, reading
+from importers.base import Receipt
+from launcher import receipts
+from ledger import receipts as pending
+from ledger import repositories, runs, workstreams
+from ledger.model import RepositoryKeys, RepositoryKind, RunRow
+from ledger.store import Store, open_store
+from tests.handoffs.setting import Setting, make
+from tests.ledger.making import SetClock, start_run
+
+CONTENT = {
+    "schema": "handoff.v1",
+    "objective": "Fix parser",
+    "state": [{"text": "The request for `a.py` is recorded", "evidence": ["e1"]}],
+    "disposition": "continuable",
+    "next_action": {"text": "Add a test for `a.py`", "evidence": []},
+    "blocker": None,
+    "omissions": [],
+}
+CONFIRMED = dict.fromkeys(("live_state", "capability", "authorization"), "confirmed")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "state", clock=SetClock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def here(store: Store, tmp_path: Path) -> Setting:
+    keys = RepositoryKeys(
+        kind=RepositoryKind.GIT,
+        name="project",
+        worktree=str(tmp_path / "tree"),
+        common_dir=str(tmp_path),
+    )
+    workstream = workstreams.create(store, repositories.create(store, keys).id, "main")
+    return make(store, workstream, tmp_path / "tree")
+
+
+@pytest.fixture
+def run(here: Setting) -> RunRow:
+    here.says("please fix a.py")
+    started = start_run(here.store, here.workstream, worktree=str(here.tree))
+    runs.touch_session(here.store, started, here.session(), "startup")
+    return started
+
+
+def apply(
+    here: Setting, run: RunRow, *payloads: dict[str, Any], nonce: str | None = None
+) -> list[str]:
+    lines = [receipts.line(nonce or run.nonce, payload) for payload in payloads]
+    items = [Receipt(line=line, call_id="call-1", record=1) for line in lines]
+    with here.store.transaction():
+        pending.keep(here.store, here.session(), items)
+        return receipts.apply(here.store, run, here.workstream)
+
+
+def prepared(**changes: Any) -> dict[str, Any]:
+    return {"do": "handoff_prepared", "text": json.dumps({**CONTENT, **changes}), "reasons": []}
+
+
+def accepted(target: str) -> dict[str, Any]:
+    return {
+        "do": "acknowledge",
+        "target": target,
+        "status": "accepted",
+        "checks": CONFIRMED,
+        "key": "k1",
+    }
+
+
+def test_a_prepared_handoff_is_kept_as_the_agents(here: Setting, run: RunRow) -> None:
+    assert apply(here, run, prepared()) == []
+    (found,) = reading.open_prepared(here.store, here.workstream)
+    assert (found.author.kind, found.author.session) == ("agent", "native-codex")
+    assert found.author_session == here.session().id
+    assert found.content.state[0].evidence[0].kind == "ledger"
+
+
+def test_a_refused_one_is_told_with_its_reason(here: Setting, run: RunRow) -> None:
+    (notice,) = apply(here, run, prepared(next_action={"text": "keep going", "evidence": []}))
+    assert "next_action_empty_wording" in notice
+    assert reading.open_prepared(here.store, here.workstream) == []
+
+
+def test_an_acknowledgement_and_its_outcome_are_applied_in_order(
+    here: Setting, run: RunRow
+) -> None:
+    apply(here, run, prepared())
+    name = reading.open_prepared(here.store, here.workstream)[0].name
+    outcome = {
+        "do": "outcome",
+        "status": "completed",
+        "summary": "done",
+        "receipt": "k1",
+        "key": "o",
+    }
+    assert apply(here, run, accepted(name), outcome) == []
+    receipt = answering.by_key(here.store, here.workstream, "k1")
+    assert receipt is not None
+    assert receipt.session == here.session().id
+    assert answering.outcome_of(here.store, here.workstream, "k1") is not None
+
+
+def test_a_line_of_another_run_makes_no_receipt(here: Setting, run: RunRow) -> None:
+    apply(here, run, prepared())
+    name = reading.open_prepared(here.store, here.workstream)[0].name
+    (notice,) = apply(here, run, accepted(name), nonce="aaaaaaaaaa")
+    assert "another run" in notice
+    assert answering.by_key(here.store, here.workstream, "k1") is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"do": "acknowledge"},
+        {"do": "acknowledge", "target": "r9", "status": "accepted", "key": "k"},
+        {"do": "acknowledge", "target": "r1", "status": "maybe", "key": "k"},
+        {"do": "acknowledge", "target": "latest", "status": "declined", "key": "k"},
+        {"do": "outcome", "status": "completed", "summary": ["x"], "key": "k"},
+        {"do": "outcome", "status": "completed", "summary": "x", "key": "k", "checks": [1]},
+        {"do": "handoff_prepared", "text": 7},
+        {"do": "handoff_prepared", "text": "{}", "reasons": "x"},
+    ],
+)
+def test_a_forged_shape_is_refused_and_nothing_else_is_lost(
+    here: Setting, run: RunRow, payload: dict[str, Any]
+) -> None:
+    notices = apply(here, run, payload, {"do": "note", "text": "still here"})
+    assert len(notices) == 1
+    row = here.store.one("SELECT count(*) AS n FROM note")
+    assert row is not None
+    assert row["n"] == 1
