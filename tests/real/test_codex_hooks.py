@@ -34,7 +34,7 @@ def test_without_hooks_the_same_run_delivers_by_other_means(
     assert "briefing by instructions" in created.err
     assert deliveries_in(stage.responses.turns[-1].text) == [created.delivery["id"]]
 
-    stage.claude_says("now it is whole")
+    stage.workstream("note", "now it is whole")
     resumed = stage.run("codex", "exec", *off, ASK)
     assert resumed.session == created.session
     pointed, called = stage.responses.turns[-2:]
@@ -48,7 +48,7 @@ def test_without_hooks_the_same_run_delivers_by_other_means(
 
 def test_a_briefing_that_the_model_did_not_fetch_stays_unverified_and_owed(stage: Stage) -> None:
     session = stage.run("codex", "exec", "say: one").session
-    stage.claude_says("the parser is half done")
+    stage.workstream("note", "the parser is half done")
     ignored = stage.run("codex", "exec", *OFF, "say: I do not ask")
     assert ignored.session == session
     assert ignored.delivery["state"] == "unverified"

@@ -56,6 +56,8 @@ def test_reading_works_and_words_arrive_when_the_run_ends(
     assert stage.status()["workstream"]["objective"] == "finish the parser"
     results = [e["text"] for e in stage.log() if e["kind"] == "tool_result"]
     assert results[1:] == [STUB] * 7
+    if sandbox == "read-only":
+        return  # the rest is the same
     stage.run("claude", "-p", "say: fine")
     assert "[agent] remember the tests" in told(messages.turns[-1])
     assert "[agent] objective: finish the parser" in told(messages.turns[-1])

@@ -28,7 +28,7 @@ def test_a_session_named_by_its_id_is_linked_and_briefed(stage: Stage) -> None:
 
 def test_the_last_one_and_a_name_are_found_out_afterwards(stage: Stage) -> None:
     one = stage.run("codex", "exec", "say: one").session
-    stage.claude_says("the parser is half done")
+    stage.workstream("note", "the parser is half done")
     last = stage.run("codex", "exec", "resume", "--last", "say: two")
     assert (last.session, last.delivery["state"]) == (one, "seen")
     assert "half done" in told(stage.responses.turns[-1])
@@ -102,7 +102,7 @@ def test_a_session_of_another_workstream_that_codex_chose_is_told_nothing(stage:
 
 def test_a_review_takes_nobodys_place(stage: Stage) -> None:
     one = stage.run("codex", "exec", "say: one").session
-    stage.claude_says("the parser is half done")
+    stage.workstream("note", "the parser is half done")
     stage.write("README.md", "Changed.\n")
     review = stage.run("codex", "exec", "review", "--uncommitted")
     assert review.session != one

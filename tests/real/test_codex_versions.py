@@ -26,7 +26,7 @@ if OLDER:  # an empty list of parameters would count as a skipped test
         stage.claude_says("the parser is half done")
         first = stage.run("codex", "exec", "say: one ;; run: echo hi ;; say: two")
         assert "half done" in told(stage.responses.turns[0])
-        stage.claude_says("now it is whole")
+        stage.workstream("note", "now it is whole")
         second = stage.run("codex", "exec", "say: three")
         assert second.session == first.session
         assert "now it is whole" in told(stage.responses.turns[-1])
