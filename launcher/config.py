@@ -125,6 +125,11 @@ class Config(NamedTuple):
         return str(self.values["on_state_error"])
 
     @property
+    def rollover(self) -> str:
+        """What is done about full sessions: manual, advisory or automatic-draft."""
+        return str(self.values["rollover"])
+
+    @property
     def ignore(self) -> tuple[str, ...]:
         """Path patterns whose contents no importer keeps."""
         return tuple(self.values["ignore"])
@@ -308,6 +313,7 @@ EXAMPLE: Final = """\
 # briefing = true           # false: never give one
 # wait = 0                  # seconds to wait for a busy workstream
 # on_state_error = "ask"    # ask, stop, unmanaged: when the ledger cannot be used
+# rollover = "manual"       # advisory, automatic-draft: say when a session is better not resumed
 # yolo = false              # true: always pass the harness's own flag that skips its approvals
 
 # What a bare `workstream run` starts when nothing ran before.

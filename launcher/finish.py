@@ -17,7 +17,7 @@ from typing import Any
 from importers import registry, service
 from importers.base import Source, StoreState, StoreUnreadable
 from importers.ignored import Ignored
-from launcher import config, folder, receipts
+from launcher import config, folder, pressure, receipts
 from launcher.touched import Touched, touched
 from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
 from ledger.fencing import LeaseLostError, require
@@ -267,6 +267,8 @@ def _hand_off(
 
     try:
         done.notices += settling.settle(store, run, workstream, state, active, recovery=recovery)
+        if config.load(os.environ, Path(run.worktree)).rollover != "manual":
+            done.notices += pressure.advice(store, workstream)
     except LeaseLostError:
         raise
     except Exception as error:

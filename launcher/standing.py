@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from launcher import pressure
 from launcher.finish import delivery_document
 from launcher.output import ago, iso, local_time, plural
 from launcher.reading import Reading
@@ -36,6 +37,8 @@ def document(now: Reading) -> dict[str, Any]:
         "events": workstream.head_seq,
         "notes": len(notes.list_notes(store, workstream)),
         "limit": _limit(store, workstream),
+        "handoff": _handoff(store, workstream),
+        "rollover": _rollover(now),
         "coverage": now.coverage(),
     }
 
@@ -117,6 +120,32 @@ def run_document(store: Store, run: RunRow) -> dict[str, Any]:
     }
 
 
+def _handoff(store: Store, workstream: Workstream) -> dict[str, Any] | None:
+    """Return the handoff that leads and how it stands, or None."""
+    from handoffs.store import leading, states
+
+    found = leading.leading(store, workstream)
+    if found is None:
+        return None
+    standing = states.standing(store, workstream, found.content_digest)
+    return {
+        "name": found.name,
+        "origin": str(found.origin),
+        "by": found.author.harness or found.author.owner,
+        "at": iso(found.created_at),
+        "delivery": None if standing.delivery is None else str(standing.delivery),
+        "transfer": str(standing.transfer),
+        "coverage": str(standing.coverage),
+    }
+
+
+def _rollover(now: Reading) -> dict[str, Any]:
+    """Return the policy about full sessions, and what is advised by it."""
+    policy = now.place.config.rollover
+    said = [] if policy == "manual" else pressure.advice(now.store, now.choice.workstream)
+    return {"policy": policy, "advice": said}
+
+
 def _limit(store: Store, workstream: Workstream) -> dict[str, Any] | None:
     found = limits.latest(store, workstream)
     if found is None:
@@ -156,6 +185,12 @@ def rendered(data: dict[str, Any], now: Reading) -> str:
         until = local_time(found["resets_at"]) if found and found["resets_at"] else "?"
         lines.append(f"  limit      {limit['harness']} until {until}")
         lines.append("             go on elsewhere: workstream run HARNESS")
+    handoff = data["handoff"]
+    if handoff is not None:
+        reached = handoff["delivery"] or "not delivered yet"
+        name = handoff["name"] if handoff["origin"] == "revision" else handoff["origin"]
+        lines.append(f"  handoff    {name} by {handoff['by']}: {reached}, {handoff['transfer']}")
+    lines += [f"  full       {line}" for line in data["rollover"]["advice"]]
     for session in data["sessions"]:
         lines.append(_session_line(session))
         if session["state"] != "present":

@@ -205,3 +205,23 @@ def test_from_needs_a_new_workstream_and_an_exact_handoff(
     assert busy.run("run", *words, "codex", "exec", "look").code == code
     names = [row["name"] for row in busy.ok("list", "--json").data["workstreams"]]
     assert names == ["main"]
+
+
+def test_a_full_session_is_advised_against_only_by_policy(busy: Desk) -> None:
+    import sqlite3
+
+    with sqlite3.connect(busy.state / "workstream.db") as db:
+        (session,) = db.execute("SELECT id FROM session").fetchone()
+        db.execute(
+            "INSERT OR REPLACE INTO session_usage (session, at, context_tokens, limit_tokens)"
+            " VALUES (?, 1, 90000, 100000)",
+            (session,),
+        )
+    line = "codex: its context is 90 % full; start afresh: workstream run --rollover codex"
+    assert busy.ok("status", "--json").data["rollover"] == {"policy": "manual", "advice": []}
+    (busy.home / "config" / "workstream").mkdir(parents=True, exist_ok=True)
+    path = busy.home / "config" / "workstream" / "config.toml"
+    path.write_text('rollover = "advisory"\n', encoding="utf-8")
+    assert busy.ok("status", "--json").data["rollover"]["advice"] == [line]
+    assert line in busy.ok("status").out
+    assert "handoff    draft by codex: not delivered yet, open" in busy.ok("status").out
