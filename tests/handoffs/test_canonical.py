@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -59,7 +60,7 @@ GOLDEN = "sha256:c7609c3834f6d9c1f668d565537ca0aafac808156668c0f1e8c5877136c47b9
 def test_the_digest_does_not_depend_on_the_order_of_keys_and_evidence(
     value: Content, chance: random.Random
 ) -> None:
-    def shuffled(item: object) -> object:
+    def shuffled(item: Any) -> Any:
         if isinstance(item, dict):
             pairs = [(key, shuffled(inner)) for key, inner in item.items()]
             chance.shuffle(pairs)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_a_claim_that_cites_no_check_is_refused() -> None:
         {"status": CheckStatus.TIMED_OUT, "exit_code": 124},
     ],
 )
-def test_a_claim_against_a_failed_check_is_refused(failed: dict[str, object]) -> None:
+def test_a_claim_against_a_failed_check_is_refused(failed: dict[str, Any]) -> None:
     found = validate(claiming(check_ref()), facts(run(**failed)))
     assert codes(found) == ["check_claim_contradicted"]
 

@@ -78,11 +78,12 @@ def test_loose_strings_are_all_that_a_json_value_is_scrubbed_for(value: Json) ->
 
 
 def test_a_value_that_a_name_or_a_neighbour_gives_away_is_not_loose() -> None:
-    for value in (
+    given_away: list[Json] = [
         {"password": "x"},
         {"name": "Authorization", "value": "x"},
         ["--token", "x"],
         [{"a": ["curl", "-u", "a:b"]}],
-    ):
+    ]
+    for value in given_away:
         assert loose_strings(value) is None
     assert sorted(loose_strings({"a": ["b", {"c": 1}]}) or ()) == ["a", "b", "c"]
