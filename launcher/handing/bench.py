@@ -24,6 +24,7 @@ from launcher.place import Place, here
 from launcher.reading import Reading, inside_harness
 from launcher.resolve import choose
 from leases import lease as leases
+from leases.errors import LeaseHeld
 from leases.holder import Holder, holder_here
 from ledger import host, ids, runs, sessions, workstreams
 from ledger.errors import (
@@ -33,6 +34,7 @@ from ledger.errors import (
     StateNewerError,
     UnavailableError,
 )
+from ledger.fencing import LeaseLostError
 from ledger.model import RunRow, SessionRow, Step, Workstream
 from ledger.store import Store, open_store
 from ledger.visible import show
@@ -138,18 +140,23 @@ def live_run(store: Store) -> RunRow | None:
 # --- receipts -------------------------------------------------------------------------------------
 
 
-def or_receipt(work: Callable[[], int], payload: Callable[[], Mapping[str, Any]]) -> int:
-    """Do the work; where the ledger cannot be written from inside a run, print its receipt line."""
+def or_receipt(
+    work: Callable[[], int], payload: Callable[[], Mapping[str, Any]], workstream: str | None
+) -> int:
+    """Do the work; where the ledger cannot be written from inside a run, print its receipt line.
+
+    A receipt is about the run's own workstream: for another one the error stays the answer.
+    """
     try:
         return work()
     except (StateError, BusyError) as error:
-        if isinstance(error, (StateNewerError, HeadConflictError)) or not inside_harness():
-            raise
-        if isinstance(error, BusyError) and error.code != "busy":
+        told = isinstance(error, (StateNewerError, HeadConflictError, LeaseHeld, LeaseLostError))
+        if told or not inside_harness():
             raise
         with open_store(here().home, "ro") as store:
             run = live_run(store)
-        if run is None:
+            own = None if run is None else workstreams.get(store, run.workstream).name
+        if run is None or workstream not in (None, own):
             raise
         click.echo(receipts.line(run.nonce, payload()))
         click.echo("recorded when this run ends")

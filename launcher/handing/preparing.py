@@ -49,7 +49,7 @@ def prepare(
     def payload() -> dict[str, object]:
         return {"do": "handoff_prepared", "text": text, "reasons": list(words)}
 
-    return answering(lambda: or_receipt(work, payload), as_json=as_json)
+    return answering(lambda: or_receipt(work, payload, workstream), as_json=as_json)
 
 
 def prepared(

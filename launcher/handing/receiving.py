@@ -109,7 +109,7 @@ def acknowledge(
             "superseded": superseded,
         }
 
-    return answering(lambda: or_receipt(work, payload), as_json=as_json)
+    return answering(lambda: or_receipt(work, payload, workstream), as_json=as_json)
 
 
 def _acknowledge(bench: Bench, target: str, given: Answer) -> tuple[Receipt, bool]:
@@ -222,7 +222,7 @@ def outcome(
             "key": chosen,
         }
 
-    return answering(lambda: or_receipt(work, payload), as_json=as_json)
+    return answering(lambda: or_receipt(work, payload, workstream), as_json=as_json)
 
 
 def _pair(word: str) -> tuple[str, str]:

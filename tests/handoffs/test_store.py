@@ -36,7 +36,7 @@ from handoffs.store.committing import CommitState
 from leases import lease as leases
 from leases.errors import LeaseHeld
 from ledger import forget, git, notes, workstreams
-from ledger.errors import UnavailableError
+from ledger.errors import BadDataError, UnavailableError
 from ledger.fencing import LeaseLostError
 from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting, run_git
 from tests.ledger.making import SetClock, hold_lease
@@ -521,3 +521,17 @@ def test_two_hundred_rollovers_keep_the_tables_small(here: Setting) -> None:
     head = reading.head_numbers(here.store, here.workstream)
     assert head is not None
     assert head[0] == 200
+
+
+def test_a_damaged_row_costs_itself_and_nothing_else(here: Setting) -> None:
+    here.committed(here.content())
+    here.committed(here.content(words="`b.py` is new"))
+    here.store.db.execute(
+        "UPDATE handoff_revision SET content = substr(content, 3) WHERE revision = 2"
+    )
+    assert leading.leading(here.store, here.workstream) is None
+    assert reading.exact(here.store, here.workstream, "r1").revision == 1
+    with pytest.raises(BadDataError):
+        reading.exact(here.store, here.workstream, "r2")
+    third = here.committed(here.content(words="`c.py` is new"))
+    assert third.revision.revision == 3
