@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from handoffs.store import damage
 from launcher.diagnosis import files
 from launcher.diagnosis.finding import Finding, Level
 from launcher.output import ago, plural, size
@@ -49,10 +50,26 @@ def look(home: Path) -> Book:
         with open_store(home, "ro", busy_ms=BUSY_MS) as store:
             facts = health.look(store)
             held = leases.held(store)
-            found = (*_facts(home, facts, store), *_leases(store, held), *_runs(store, facts, held))
+            found = (
+                *_facts(home, facts, store),
+                *_leases(store, held),
+                *_runs(store, facts, held),
+                *_handoffs(store),
+            )
     except WorkstreamError as error:
         return Book(findings=(*sqlite, _unusable(error)), unfinished=())
     return Book(findings=(*sqlite, *found), unfinished=tuple(run.run for run in facts.unfinished))
+
+
+def _handoffs(store: Store) -> Iterator[Finding]:
+    for workstream, name, wrong in damage.damaged(store):
+        yield Finding(
+            code="handoff_damaged",
+            level=Level.PROBLEM,
+            sentence=f"the handoff {name} of {workstream} is damaged: {wrong}",
+            fix="Everything else works; prepare a new one, or put a backup back.",
+            about=workstream,
+        )
 
 
 def _unusable(error: WorkstreamError) -> Finding:

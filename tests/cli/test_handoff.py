@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -208,8 +209,6 @@ def test_from_needs_a_new_workstream_and_an_exact_handoff(
 
 
 def test_a_full_session_is_advised_against_only_by_policy(busy: Desk) -> None:
-    import sqlite3
-
     with sqlite3.connect(busy.state / "workstream.db") as db:
         (session,) = db.execute("SELECT id FROM session").fetchone()
         db.execute(
@@ -225,3 +224,15 @@ def test_a_full_session_is_advised_against_only_by_policy(busy: Desk) -> None:
     assert busy.ok("status", "--json").data["rollover"]["advice"] == [line]
     assert line in busy.ok("status").out
     assert "handoff    draft by codex: not delivered yet, open" in busy.ok("status").out
+
+
+def test_doctor_names_a_damaged_handoff_and_a_run_goes_on(busy: Desk) -> None:
+    call(busy, "commit", prepare(busy))
+    with sqlite3.connect(busy.state / "workstream.db") as db:
+        db.execute("UPDATE handoff_revision SET content = '{}'")
+    findings = busy.run("doctor", "--json").data["findings"]
+    (found,) = [item for item in findings if item["code"] == "handoff_damaged"]
+    assert (found["level"], found["about"]) == ("problem", "main")
+    assert "r1 of main" in found["sentence"]
+    busy.ok("run", "codex", "exec", "go on")
+    assert busy.run("handoff", "show", "r1").code == 65
