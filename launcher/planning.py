@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from importers.base import Importer, Source, StoreState, StoreUnreadable
+from launcher import pressure
 from launcher.harnesses.base import Adapter, Invocation, Readiness, Select
 from launcher.options import RunOptions
 from launcher.resolve import Choice
@@ -104,12 +105,14 @@ def _linked(request: Request, current: SessionRow) -> Target:
         args=(*request.entry_args, *request.invocation.args),
     )
     if answer.readiness is Readiness.READY:
+        worn = pressure.worn_out(request.store, current)
         return Target(
             mode="resume",
             resume=current.native_id,
             path=source.path,
             cwd=current.cwd,
             session=current,
+            notices=() if worn is None else (worn,),
         )
     if answer.readiness in (Readiness.BUSY, Readiness.UNREADABLE):
         kind = BusyError if answer.readiness is Readiness.BUSY else UnavailableError
