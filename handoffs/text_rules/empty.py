@@ -79,7 +79,7 @@ _ORDER: Final = re.compile(
     r"|(?:do|doing|handle|tackle|address|perform|execute|deal with|return to) "
     rf"{_REST}(?:rest|remaining|remains|remainder|next|left|planned|needed|necessary|same"
     rf"|unfinished)"
-    r"|same as|try again|to do) "
+    r"|same as (?:before|usual|last|previously|always|yesterday|ever)|try again|to do) "
 )
 """Phrases that say it where a sentence begins with them."""
 _ALONE: Final = re.compile(

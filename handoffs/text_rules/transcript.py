@@ -16,7 +16,7 @@ from handoffs.text_rules.words import QUOTED, spaced, words
 _TALK: Final = (
     r"(?:(?:conversation|chat|message|session|discussion)s?"
     r" (?:history|log|logs|record|transcript)"
-    r"|conversations?|convo|chats?|transcripts?|dialogues?|dialog|scrollback)"
+    r"|conversations?|convo|chats?|transcripts?|dialogues?|scrollback)"
 )
 """Nouns that hardly mean anything but talk."""
 _MEETING: Final = r"(?:sessions?|context window)"
@@ -66,7 +66,7 @@ _TOLD: Final = (
 )
 _WE: Final = r"(?:we|you and i|i and you|the user and i)"
 _WHAT: Final = r"(?:what|everything|whatever|all|things?|the way|the one)(?: that)?"
-_ASKING: Final = r"(?:^| [,:(]| (?:and|then|please|just|first|also|but|now))(?: please| just)?"
+_ASKING: Final = r"(?:^| [,:]| (?:and|then|please|just|first|also|but|now))(?: please| just)?"
 """Where a request begins."""
 _GO_ON: Final = r"(?:continue|resume|proceed|go on|carry on|pick up)"
 _THEN_ON: Final = rf"(?={_STOP}| (?:and|then|to|for)\b)"
@@ -157,7 +157,7 @@ _ABOVE: Final = (
         rf"{_ASKING} (?:do|continue|finish|complete|execute|redo|handle|address)"
         rf"(?: (?:all|of|with|on)){{0,2}} the above{_THEN_ON}"
     ),
-    rf" scroll (?:back )?up{_THEN_ON}",
+    rf"{_ASKING} scroll (?:back )?up{_THEN_ON}",
     r"^ (?:same )?as above ?$",
 )
 _PATTERNS: Final = tuple(

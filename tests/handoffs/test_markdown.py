@@ -17,7 +17,9 @@ def blocked() -> Content:
         blocker=2,
         omissions=(
             Omission(
-                kind=OmissionKind.DECLARED_ONLY, text="said", covers=("state[1]", "next_action")
+                kind=OmissionKind.DECLARED_ONLY,
+                text="said",
+                covers=("state[0]", "state[1]", "next_action"),
             ),
         ),
     )
@@ -82,7 +84,7 @@ def test_a_moved_statement_takes_its_blocker_and_omission_with_it() -> None:
     assert value is not None
     assert [item.text for item in value.state] == ["Three in c.py", "Two in b.py", "One in a.py"]
     assert value.blocker == 0
-    assert value.omissions[0].covers == ("state[1]", "next_action")
+    assert value.omissions[0].covers == ("state[1]", "state[2]", "next_action")
 
 
 def test_a_statement_can_be_added_and_taken_out() -> None:
@@ -94,7 +96,7 @@ def test_a_statement_can_be_added_and_taken_out() -> None:
     assert value is not None
     assert [item.text for item in value.state] == ["One in a.py", "New in d.py", "Three in c.py"]
     assert value.state[1] == Statement(text="New in d.py", evidence=(ref("seven"),))
-    assert (value.blocker, value.omissions[0].covers) == (2, ("next_action",))
+    assert (value.blocker, value.omissions[0].covers) == (2, ("state[0]", "next_action"))
 
 
 def test_a_blocker_that_was_taken_out_is_missed() -> None:

@@ -113,6 +113,9 @@ Finish it.
 ...
 n/a
 Same as before
+Nothing yet
+None.
+Pending
 Continue as before
 Keep up the good work
 Let's continue
@@ -184,6 +187,11 @@ Use last session's cookie jar
 Follow the thread in lib/pool.c
 Read the transcript parser tests
 Go on with the lexer
+Users scroll up to see earlier rows
+The same as -a
+Same as -a
+The result has three fields (see above)
+Reopen the last dialog
 Finish what is left of the lexer
 Next: fix the lexer
 Continue with step 3
@@ -309,6 +317,7 @@ Most tests pass
 3 of 5 tests pass
 Only 3 tests pass
 All tests pass except test_x
+All tests pass now except test_x
 All tests pass, but one fails on Windows
 pytest: 2 failed, 5 passed
 We want all tests to pass
