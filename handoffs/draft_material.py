@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ASKED: Final = 3
 CHECKS: Final = 4
+CHANGES: Final = 200
+"""Newest file changes that are looked at."""
 _FIRST_MESSAGES: Final = 20
 
 
@@ -159,7 +161,7 @@ def _changed(
     store: Store, workstream: Workstream, boundary: int, worktree: str
 ) -> tuple[tuple[str, str, str], ...]:
     found: dict[str, tuple[str, str, str]] = {}
-    for fact in reversed(facts.changes_since(store, workstream.id, boundary)):
+    for fact in facts.newest_changes(store, workstream.id, boundary, limit=CHANGES):
         path = _relative(fact.path, worktree)
         if path not in found:
             found[path] = (path, fact.action, fact.entry)
@@ -173,11 +175,7 @@ def _relative(path: str, worktree: str) -> str:
 
 
 def _checks(store: Store, workstream: Workstream, boundary: int) -> tuple[Check, ...]:
-    row = store.one(
-        "SELECT max(at) AS at FROM file_fact WHERE workstream = ? AND action != 'read'",
-        workstream.id,
-    )
-    last_change = 0 if row is None or row["at"] is None else int(row["at"])
+    last_change = facts.last_change(store, workstream.id) or 0
     began = store.one(
         "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?",
         *(workstream.id, boundary),

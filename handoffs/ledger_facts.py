@@ -25,7 +25,7 @@ from handoffs.models import (
 )
 from handoffs.scrubbing import redactions
 from handoffs.store import reading
-from ledger import git
+from ledger import facts, git
 from ledger.errors import UnavailableError
 from ledger.gitstate import GitState
 from ledger.model import Workstream
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_FILE: Final = 8 * 1024 * 1024
 """Bytes of a cited file that are digested at most."""
+LOOKED_AT: Final = 20_000
+"""Newest events in which skipped records are counted."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SNAPSHOT: Final = re.compile(r"(unborn|[0-9a-f]{40}(?:[0-9a-f]{24})?):([0-9a-f]{12})")
 _WORST: Final = tuple(EvidenceState)
@@ -102,22 +104,17 @@ class LedgerFacts:
     @cached_property
     def last_change(self) -> int | None:
         """Time of the newest change of a file by an agent, None when none is known."""
-        row = self._store.one(
-            "SELECT max(file_fact.at) AS at FROM file_fact"
-            " JOIN session ON session.id = file_fact.session"
-            " WHERE file_fact.workstream = ? AND action != 'read' AND session.deliver = 1",
-            self._workstream.id,
-        )
-        return None if row is None or row["at"] is None else int(row["at"])
+        return facts.last_change(self._store, self._workstream.id)
 
     @cached_property
     def skipped_lines(self) -> int:
-        """Records that an importer could not read since the head was prepared."""
+        """Records that no importer could read since the head, in the newest LOOKED_AT events."""
         row = self._store.one(
             "SELECT max(at_seq) AS seq FROM handoff_revision WHERE workstream = ?",
             self._workstream.id,
         )
         after = 0 if row is None or row["seq"] is None else int(row["seq"])
+        after = max(after, self._workstream.head_seq - LOOKED_AT)
         found = self._store.one(
             "SELECT count(*) AS n FROM event JOIN session ON session.id = event.session"
             " WHERE event.workstream = ? AND seq > ? AND event.kind = 'annotation'"

@@ -48,6 +48,27 @@ def changes_since(
     return [FileChange(**{name: row[name] for name in FileChange._fields}) for row in rows]
 
 
+def newest_changes(store: Store, workstream: int, seq: int, *, limit: int) -> list[FileChange]:
+    """Return the newest file changes recorded after event `seq`, newest first."""
+    rows = store.all(
+        "SELECT path, action, session.entry AS entry, file_fact.session AS session, at"
+        " FROM file_fact JOIN session ON session.id = file_fact.session"
+        " WHERE file_fact.workstream = ? AND at_seq >= ? AND action != 'read'"
+        " AND session.deliver = 1 ORDER BY at_seq DESC, at DESC, file_fact.id DESC LIMIT ?",
+        *(workstream, seq, limit),
+    )
+    return [FileChange(**{name: row[name] for name in FileChange._fields}) for row in rows]
+
+
+def last_change(store: Store, workstream: int) -> int | None:
+    """Return the time of the newest known file change, None when there is none.
+
+    Looks at the changes that were recorded last, so that it costs the same however long the
+    history is.
+    """
+    return max((item.at for item in newest_changes(store, workstream, 0, limit=500)), default=None)
+
+
 def known_files(store: Store, session: int) -> set[str]:
     """Return the paths a session read or changed, as its tools named them."""
     rows = store.all("SELECT DISTINCT path FROM file_fact WHERE session = ?", session)
