@@ -51,12 +51,17 @@ def describe(pid: int, proc: Path = PROC) -> Process:
 
 
 def start_ticks(pid: int, proc: Path = PROC) -> str | None:
-    """Return field 22 of /proc/<pid>/stat, which tells two users of one pid apart."""
+    """Return field 22 of /proc/<pid>/stat, which tells two users of one pid apart.
+
+    None for a process that is dead, also when nobody has reaped it yet: the first process of a
+    container may never do that.
+    """
     try:
         stat = (proc / str(pid) / "stat").read_text()
     except OSError:
         return None
-    return stat.rpartition(")")[2].split()[19]
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else fields[19]
 
 
 def _locks(lines: list[str]) -> Iterator[tuple[int, tuple[int, int], int]]:

@@ -217,3 +217,15 @@ def test_a_link_has_the_slug_of_what_it_points_at(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert claude_store.slug(tmp_path / "link") == claude_store.slug(tmp_path / "real")
+
+
+def test_a_dead_process_that_nobody_reaped_runs_no_more() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert processes.start_ticks(pid) is None
+    finally:
+        os.waitpid(pid, 0)
+    assert processes.start_ticks(os.getpid()) is not None
