@@ -111,7 +111,7 @@ def inspect(adapter: Adapter, path: Path, env: Mapping[str, str], cache: Path) -
             problems=tuple(entry["problems"]),
         )
     program = adapter.inspect(path, env)
-    if program.version is not None:
+    if program.version is not None and program.complete:
         known = {k: v for k, v in known.items() if k.split(":")[1] != str(path.resolve())}
         known[key] = {
             "path": str(program.path),

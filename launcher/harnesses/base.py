@@ -61,6 +61,8 @@ class Program(NamedTuple):
     """Adapter's own names: no_daemon, hooks, …"""
     problems: tuple[str, ...] = ()
     """Sentences for the person: too old, never verified, …"""
+    complete: bool = True
+    """False: not every question was answered in time, so this must not be remembered."""
 
 
 class Readiness(StrEnum):

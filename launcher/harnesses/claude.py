@@ -78,7 +78,11 @@ class Claude:
             features.add("prompt_snapshot")
         problems = () if version else (f"{native} does not tell its version",)
         return Program(
-            path=native, version=version, features=frozenset(features), problems=problems
+            path=native,
+            version=version,
+            features=frozenset(features),
+            problems=problems,
+            complete=questions.all_answered,
         )
 
     def channel(self, request: LaunchRequest) -> Channel:

@@ -90,9 +90,14 @@ class Codex:
             features.add("context_limit")
         problems = [] if version else [f"{native} does not tell its version"]
         if version and hooks is None:
-            problems.append(f"codex {version} has no hooks: context goes in as instructions")
+            why = "has no hooks" if questions.all_answered else "did not answer in time"
+            problems.append(f"codex {version} {why}: context goes in as instructions")
         return Program(
-            path=native, version=version, features=frozenset(features), problems=tuple(problems)
+            path=native,
+            version=version,
+            features=frozenset(features),
+            problems=tuple(problems),
+            complete=questions.all_answered,
         )
 
     def channel(self, request: LaunchRequest) -> Channel:

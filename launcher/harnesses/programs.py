@@ -29,6 +29,8 @@ class Questions:
         self._env = dict(env)
         self._variable = home_variable
         self._deadline = time.monotonic() + TIME_LIMIT
+        self.all_answered = True
+        """False once the time was over before an answer was there."""
 
     def ask(self, *args: str) -> str | None:
         """Return what the program prints on stdout, None when it fails or takes too long."""
@@ -37,6 +39,7 @@ class Questions:
 
         left = self._deadline - time.monotonic()
         if left <= 0:
+            self.all_answered = False
             return None
         with tempfile.TemporaryDirectory(prefix="workstream-") as home:
             try:
@@ -49,7 +52,10 @@ class Questions:
                     timeout=left,
                     check=False,
                 )
-            except (OSError, subprocess.TimeoutExpired):
+            except subprocess.TimeoutExpired:
+                self.all_answered = False
+                return None
+            except OSError:
                 return None
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 

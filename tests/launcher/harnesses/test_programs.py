@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from launcher import executables
 from launcher.harnesses import programs, registry
 from launcher.harnesses.base import Adapter
 from launcher.harnesses.codex import Codex
@@ -103,6 +104,23 @@ def test_a_program_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
     assert time.monotonic() - before < 5
     assert found.version is None
     assert found.problems
+
+
+def test_what_a_slow_program_left_unanswered_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "codex"
+    script = '#!/bin/sh\n[ "$1" = --version ] && exec echo codex-cli 0.171.0\n{}\n'
+    executable(path, script.format("[ -e " + str(tmp_path / "fast") + " ] || exec sleep 30"))
+    cache, env = tmp_path / "programs.json", {"PATH": "/usr/bin:/bin"}
+    monkeypatch.setattr(programs, "TIME_LIMIT", 1.0)
+    slow = executables.inspect(Codex(), path, env, cache)
+    assert (slow.version, slow.complete) == ("0.171.0", False)
+    assert "did not answer in time" in slow.problems[0]
+    assert not cache.exists()
+    (tmp_path / "fast").touch()
+    assert executables.inspect(Codex(), path, env, cache).complete
+    assert cache.exists()
 
 
 @pytest.mark.parametrize("name", ["codex", "claude", "claude-code"])
