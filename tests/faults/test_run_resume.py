@@ -216,8 +216,8 @@ def test_b157_a_run_is_told_nothing_of_another_repository(desk: Desk) -> None:
     desk.ok("run", "--new", "b", "codex", "exec", "say: of b", cwd=other)
     first = desk.start("run", "--new", "a", "claude", "-p", "say: secret of a ;; hold: a")
     desk.held("a")
-    plugin = next(a for a in desk.calls("claude")[-1]["args"] if a.startswith("--plugin-dir="))
-    hooks = json.loads((Path(plugin.partition("=")[2]) / "hooks" / "hooks.json").read_bytes())
+    given = next(a for a in desk.calls("claude")[-1]["args"] if a.startswith("--settings="))
+    hooks = json.loads(Path(given.partition("=")[2]).read_bytes())
     command = hooks["hooks"]["SessionStart"][0]["hooks"][0]["command"]
     second = desk.start("run", "claude", "-p", "say-found: (of b|of a) ;; hold: b", cwd=other)
     desk.held("b")
