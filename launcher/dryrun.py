@@ -11,7 +11,7 @@ from launcher.catchup import catch_up
 from launcher.options import RunOptions
 from launcher.place import Place
 from launcher.resolve import choose_or_create
-from launcher.run import make_job, planning_request, record
+from launcher.run import bring_handoff, make_job, planning_request, record
 from leases import lease as leases
 from leases.holder import holder_here
 from ledger import ids
@@ -43,6 +43,7 @@ def _plan(
     store: Store, place: Place, options: RunOptions, asked: Asked | None, scratch: Path
 ) -> None:
     choice = choose_or_create(store, place, name=options.workstream, new=options.new, ask=None)
+    bring_handoff(store, choice, options)
     if asked is None:
         asked = ask_for(place, last_harness(store, place, options, choice), options.args)
     job = make_job(store, place, options, choice, asked, cache=scratch / "programs.json")

@@ -119,16 +119,7 @@ def _choose(store: Store, place: Place, options: RunOptions) -> Choice:
                     new=options.new,
                     ask=ask if place.terminal else None,
                 )
-                if options.source is not None:
-                    from launcher.handing import bringing
-
-                    bringing.bring(
-                        store,
-                        choice.repository,
-                        choice.workstream,
-                        options.source,
-                        new=choice.created,
-                    )
+                bring_handoff(store, choice, options)
                 if options.objective is None:
                     return choice
                 who = host.user_name()
@@ -136,6 +127,16 @@ def _choose(store: Store, place: Place, options: RunOptions) -> Choice:
                 return choice._replace(workstream=workstreams.get(store, choice.workstream.id))
         except _Question as question:
             answers[str(question)] = prompts.confirm(str(question))
+
+
+def bring_handoff(store: Store, choice: Choice, options: RunOptions) -> None:
+    """Do what `--from` asks for. Raises UsageError and UnavailableError."""
+    if options.source is None:
+        return
+    from launcher.handing import bringing
+
+    where, new = choice.workstream, choice.created
+    bringing.bring(store, choice.repository, where, options.source, new=new)
 
 
 def make_job(

@@ -183,6 +183,8 @@ def test_a_rollover_starts_a_new_session_from_the_handoff(busy: Desk) -> None:
 def test_a_new_workstream_starts_from_an_exact_handoff_of_another(busy: Desk) -> None:
     state = [{"text": "The request is recorded in `e1`", "evidence": ["e1"]}]
     call(busy, "commit", prepare(busy, state=state))
+    plan = ("run", "--dry-run", "--new", "other", "--from", "main@1", "codex", "exec", "look")
+    assert "Fix parser" in busy.ok(*plan).out
     busy.ok("run", "--new", "other", "--from", "main@1", "codex", "exec", "look")
     listed = call(busy, "list", "--workstream", "other")["data"]
     (brought,) = [h for h in listed["handoffs"] if h["origin"] == "transfer"]
