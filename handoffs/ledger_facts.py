@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_FILE: Final = 8 * 1024 * 1024
 """Bytes of a cited file that are digested at most."""
+STATE_MS: Final = 2_000
+"""Time for the state of the work tree where a person waits for it and no launch does."""
 LOOKED_AT: Final = 20_000
 """Newest events in which skipped records are counted."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -241,7 +243,7 @@ class LedgerFacts:
     def _compare(self, row: checks.CheckRow) -> Comparison:
         if self._worktree is None or row.worktree != str(self._worktree) or row.partial:
             return Comparison.UNKNOWN
-        now = self._state or git.state(self._worktree)
+        now = self._state or git.state(self._worktree, timeout_ms=STATE_MS)
         self._state = now
         if now.partial:
             return Comparison.UNKNOWN

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from handoffs import repository
-from handoffs.ledger_facts import LedgerFacts, evidence_checks
+from handoffs.ledger_facts import STATE_MS, LedgerFacts, evidence_checks
 from handoffs.models import EvidenceCheck, EvidenceState, GitRelation, LiveObserved
 from handoffs.store import reading
 from handoffs.store.reading import Found, Origin
@@ -71,7 +71,7 @@ def observe(
 ) -> Received:
     """Return an exact handoff with what is so now."""
     if worktree is not None and state is None:
-        state = git.state(worktree)
+        state = git.state(worktree, timeout_ms=STATE_MS)
     scope = workstream if found.source_id is None else workstreams.get(store, found.source_id)
     facts = LedgerFacts(store, scope, worktree, content=found.content, state=state)
     head = reading.head_numbers(store, workstream)

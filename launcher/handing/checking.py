@@ -15,6 +15,7 @@ from typing import Final
 import click
 
 from handoffs import check_outcome
+from handoffs.ledger_facts import STATE_MS
 from handoffs.models import CheckStatus
 from handoffs.store import checks
 from launcher.handing.bench import writing
@@ -42,7 +43,7 @@ def check(*, workstream: str | None, as_json: bool, words: tuple[str, ...]) -> i
             bench.store,
             bench.workstream,
             ran,
-            git.state(bench.worktree),
+            git.state(bench.worktree, timeout_ms=STATE_MS),
             worktree=str(bench.worktree),
             run=None if bench.run is None else bench.run.id,
             owner=host.user_name(),

@@ -14,7 +14,7 @@ import click
 
 from handoffs import drafting
 from handoffs.canonical import content_value
-from handoffs.ledger_facts import LedgerFacts
+from handoffs.ledger_facts import STATE_MS, LedgerFacts
 from handoffs.markdown import to_markdown
 from handoffs.models import Content, Finding, errors
 from handoffs.store import leading, reading
@@ -68,7 +68,7 @@ def composed(bench: Bench) -> Content:
         "SELECT id FROM run WHERE workstream = ? ORDER BY started_at DESC, id DESC LIMIT 20",
         workstream.id,
     )
-    state = git.state(bench.worktree)
+    state = git.state(bench.worktree, timeout_ms=STATE_MS)
     for row in rows:
         run = runs.get(store, row["id"])
         active = runs.sessions_with_events(store, run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from handoffs.ledger_facts import LedgerFacts
+from handoffs.ledger_facts import STATE_MS, LedgerFacts
 from handoffs.repository import snapshot
 from handoffs.store import committing, reading
 from handoffs.store import preparing as records
@@ -70,7 +70,7 @@ def prepared(
             author_session=None if session is None else session.id,
             reasons=reasons,
             objective=bench.workstream.objective,
-            git=snapshot(git.state(bench.worktree)),
+            git=snapshot(git.state(bench.worktree, timeout_ms=STATE_MS)),
             run=None if bench.run is None else bench.run.id,
         ),
         expected_objective=objective,
@@ -116,7 +116,7 @@ def _commit(bench: Bench, name: str) -> committing.Committed:
         bench.workstream,
         bench.worktree,
         content=None if value is None else value.content,
-        state=git.state(bench.worktree),
+        state=git.state(bench.worktree, timeout_ms=STATE_MS),
     )
     return committing.commit(
         bench.store,

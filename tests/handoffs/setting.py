@@ -157,7 +157,10 @@ class Setting:
 
     def prepare(self, content: Content, **around: Any) -> PreparedAnswer:
         """Prepare as a person."""
-        values: dict[str, Any] = {"author": PERSON, "git": snapshot(git.state(self.tree))}
+        values: dict[str, Any] = {
+            "author": PERSON,
+            "git": snapshot(git.state(self.tree, timeout_ms=20_000)),
+        }
         return preparing.prepare(
             self.store,
             self.workstream,

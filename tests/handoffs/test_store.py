@@ -240,7 +240,7 @@ def test_what_became_of_evidence_is_told_apart(here: Setting) -> None:
 
 
 def test_a_recorded_check_is_compared_by_content_not_by_head(here: Setting) -> None:
-    state = git.state(here.tree)
+    state = git.state(here.tree, timeout_ms=20_000)
     ran = checks.Ran(
         command="pytest",
         cwd=str(here.tree),
@@ -254,7 +254,7 @@ def test_a_recorded_check_is_compared_by_content_not_by_head(here: Setting) -> N
         output="",
     )
     (here.tree / "a.py").write_text("print(3)\n", encoding="utf-8")
-    state = git.state(here.tree)
+    state = git.state(here.tree, timeout_ms=20_000)
     row = checks.record(
         here.store, here.workstream, ran, state, worktree=str(here.tree), run=None, owner="ada"
     )
