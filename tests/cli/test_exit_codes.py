@@ -72,7 +72,7 @@ def test_no_command_at_all_shows_the_help_and_is_a_usage_error(desk: Desk) -> No
         (("run", "--new", "a", "--workstream", "b", "codex"), 64, "exclude each other"),
         (("run", "--executable", "/nowhere/codex", "codex"), 127, "no program"),
         (("run", "--executable", "readme.txt", "codex"), 126, "not executable"),
-        (("run", "--budget", "5", "codex"), 78, "budget"),
+        (("run", "--budget", "5", "codex"), 64, "budget"),
         (("run", "--env", "NOEQUALS", "codex"), 64, "--env"),
         (("run", "--env-file", "nowhere.env", "codex"), 64, "nowhere.env"),
         (("restore", "nowhere.db", "--yes"), 69, "nowhere.db"),
