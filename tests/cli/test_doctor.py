@@ -12,6 +12,7 @@ import pytest
 
 from launcher.harnesses import codex_diagnosis
 from tests.cli.desk import PROGRAMS, Answer, Desk
+from tests.run.desk import until
 
 Findings = dict[str, dict[str, Any]]
 
@@ -273,6 +274,8 @@ def test_the_background_server_of_codex_is_found_by_what_it_runs(tmp_path: Path)
     # The first word is what the server calls itself, the last keeps this stand-in busy.
     process = subprocess.Popen(["app-server", "30"], executable=program)
     try:
+        # A process that has just been executed shows its command line a moment later.
+        until(lambda: codex_diagnosis.daemon(home), "the server")
         found = codex_diagnosis.daemon(home)
         assert found is not None
         assert found.pid == process.pid
