@@ -44,7 +44,7 @@ def test_each_run_is_told_what_is_new_and_nothing_twice(stage: Stage) -> None:
     assert deliveries_in(request.text) == [first.delivery["id"], second.delivery["id"]]
     new = delta_in(request.text, second.delivery["id"])
     assert "now it is whole" in new
-    assert "half done" not in new
+    assert "said: the parser is half done" not in new
     third = stage.run("claude", "-p", "say: finest")
     assert third.delivery["state"] == "none"
     assert first.delivery["state"] == second.delivery["state"] == "seen"

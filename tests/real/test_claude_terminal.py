@@ -39,7 +39,7 @@ def test_a_session_is_created_and_resumed_with_what_is_new(stage: Stage) -> None
     assert deliveries_in(request.text) == ids
     new = delta_in(request.text, ids[1])
     assert "now it is whole" in new
-    assert "half done" not in new
+    assert "said: the parser is half done" not in new
     assert first["delivery"]["state"] == second["delivery"]["state"] == "seen"
     assert stage.texts("user_message", "claude") == ["say: first words", "say: second words"]
 

@@ -49,7 +49,7 @@ def test_a_briefing_reaches_a_new_and_a_resumed_session_from_the_first_turn(stag
     assert deliveries_in(again.text) == [first.delivery["id"], second.delivery["id"]]
     news = again.text[again.text.index(second.delivery["id"]) :]
     assert "now it is whole" in news
-    assert "half done" not in news  # told once
+    assert "said: the parser is half done" not in news  # told once
     assert (second.delivery["state"], second.delivery["omitted"]) == ("seen", 0)
 
     assert stage.texts("user_message", "codex") == [

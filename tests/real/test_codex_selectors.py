@@ -50,7 +50,7 @@ def test_a_fork_inherits_what_its_parent_was_shown(stage: Stage) -> None:
     assert deliveries_in(request.text) == [parent.delivery["id"], fork.delivery["id"]]
     shown = request.text.split(fork.delivery["id"])[1]
     assert "now it is whole" in shown
-    assert "half done" not in shown
+    assert "said: the parser is half done" not in shown
     assert fork.delivery["state"] == "seen"
     assert stage.texts("user_message", "codex") == ["say: one", "say: two"]
     rows = {s["native_id"]: s for s in stage.status()["sessions"]}
