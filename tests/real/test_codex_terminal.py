@@ -101,7 +101,7 @@ def test_a_session_resumed_inside_gets_its_own_briefing(stage: Stage) -> None:
         report = three.leave()
     assert report["sessions"] == [beta, alpha]
     assert "beta words" in told(request).split("BEGIN WORKSTREAM")[-1]
-    assert "alpha words" not in told(request).split("BEGIN WORKSTREAM")[-1]
+    assert "asked: say: alpha words" not in told(request).split("BEGIN WORKSTREAM")[-1]
     assert stage.session(alpha)["current"]
     assert stage.session(alpha)["seen_through"] > 0
 
