@@ -114,7 +114,7 @@ mount -o remount,size=100m "$WORKSTREAM_HOME"
 def test_b139_a_full_disk_harms_neither_child_nor_ledger(desk: Desk) -> None:
     (desk.root / "empty").mkdir(mode=0o700)
     noise = "head -c 3000000 /dev/urandom | base64 -w 0 | fold -w 3900 | head -c 3900000"
-    script = " ;; ".join(["say: begun", *[f"run: {noise}"] * 2, "say: done"])
+    script = " ;; ".join(["say: begun", f"run: {noise}", "say: done"])
     env = {
         **desk.env,
         "WORKSTREAM_HOME": str(desk.root / "empty"),
@@ -140,7 +140,8 @@ def test_b139_a_full_disk_harms_neither_child_nor_ledger(desk: Desk) -> None:
     assert kinds == [
         "user_message",
         "assistant_message",
-        *["tool_call", "tool_result"] * 2,
+        "tool_call",
+        "tool_result",
         "assistant_message",
     ]
 
