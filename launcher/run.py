@@ -220,6 +220,8 @@ def _start(job: Job, held: leases.Lease) -> Started:
         choice=job.choice._replace(workstream=workstreams.get(store, job.choice.workstream.id)),
         options=_maybe_adopt(job),
     )
+    # Catching up, or a question, may have taken longer than the lease lasts; nobody beats yet.
+    leases.renew(store, job.choice.workstream.id, held.token)
     target = planning.decide(planning_request(job, held), one_shot=job.one_shot)
     if job.options.adopt is not None or job.invocation.select is Select.RESUME:
         # Perhaps linked just now, by the person's choice: its past is not the work of this run.
