@@ -11,7 +11,7 @@ from tests.real.stage import deliveries_in, delta_in, read_report, told
 
 if TYPE_CHECKING:
     from tests.fakes.server import Request
-    from tests.real.stage import Answer, Stage, delta_in
+    from tests.real.stage import Answer, Stage
 
 pytestmark = pytest.mark.real
 
