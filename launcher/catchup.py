@@ -12,10 +12,10 @@ from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher import folder
 from launcher.output import ago, plural, say
 from launcher.place import Place
-from launcher.touched import inside
+from launcher.touched import Touched, inside, link_touched
 from leases import lease as leases
 from ledger import runs, sessions
-from ledger.model import Origin, Step, Workstream
+from ledger.model import Step, Workstream
 from ledger.store import Store
 
 OFFERED = 5
@@ -118,19 +118,8 @@ def _live_sessions(store: Store, workstream: Workstream) -> list[str]:
         if known is not None and known.workstream != workstream.id:
             continue
         if known is None:
-            known = sessions.link_session(
-                store,
-                workstream,
-                harness=run.harness,
-                entry=run.entry,
-                home=home,
-                native_id=event.session,
-                one_shot=run.one_shot,
-                origin=Origin.RUN,
-                deliver=True,
-                born=event.source,
-                born_through=workstream.head_seq if event.source == "clear" else None,
-            )
+            item = Touched(native_id=event.session, source=event.source or "startup")
+            known = link_touched(store, run, workstream, home, item, None)
         runs.touch_session(store, run, known.id, event.source or "startup")
         found.append(event.session)
     return found

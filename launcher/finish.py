@@ -18,7 +18,7 @@ from importers import registry, service
 from importers.base import Source, StoreState, StoreUnreadable
 from importers.ignored import Ignored
 from launcher import config, folder, pressure, receipts
-from launcher.touched import Touched, touched
+from launcher.touched import Touched, link_touched, touched
 from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
 from ledger.fencing import LeaseLostError, require
 from ledger.model import (
@@ -186,20 +186,7 @@ def _link(
             f"session {item.native_id} belongs to workstream {other.name}: left there"
         )
         return None
-    head = workstreams.get(store, workstream.id).head_seq
-    row = sessions.link_session(
-        store,
-        workstream,
-        harness=run.harness,
-        entry=run.entry,
-        home=home,
-        native_id=item.native_id,
-        one_shot=run.one_shot if known is None else known.one_shot,
-        origin=Origin.RUN,
-        deliver=True,
-        born=item.source if known is None else known.born,
-        born_through=head if known is None and item.source == "clear" else None,
-    )
+    row = link_touched(store, run, workstream, home, item, known)
     runs.touch_session(store, run, row.id, item.source, ordinal=ordinal)
     return row
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher import folder
 from launcher.folder import HookEvent
-from ledger import sessions
-from ledger.model import RunRow
+from ledger import sessions, workstreams
+from ledger.model import Origin, RunRow, SessionRow, Workstream
 from ledger.store import Store
 
 MAX_CHANGED = 200
@@ -101,6 +101,37 @@ def _belongs(store: Store, run: RunRow, importer: Importer, home: Path, source: 
     if facts.subagent_of is not None:
         return False
     return any(inside(cwd, run.worktree) for cwd in (facts.cwd, facts.first_cwd) if cwd)
+
+
+def link_touched(
+    store: Store,
+    run: RunRow,
+    workstream: Workstream,
+    home: Path,
+    item: Touched,
+    known: SessionRow | None,
+) -> SessionRow:
+    """Link a session that a run opened to the run's workstream, and return its row.
+
+    `known` is its row when it is linked already. A session born by /clear counts as having seen
+    everything up to now: the person asked for an empty context.
+    """
+    born_through = None
+    if known is None and item.source == "clear":
+        born_through = workstreams.get(store, workstream.id).head_seq
+    return sessions.link_session(
+        store,
+        workstream,
+        harness=run.harness,
+        entry=run.entry,
+        home=home,
+        native_id=item.native_id,
+        one_shot=run.one_shot if known is None else known.one_shot,
+        origin=Origin.RUN,
+        deliver=True,
+        born=item.source if known is None else known.born,
+        born_through=born_through,
+    )
 
 
 def inside(directory: str, tree: str) -> bool:
