@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from handoffs.models import CheckStatus, EvidenceState, Ref
 
@@ -23,8 +23,7 @@ class Comparison(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckFact:
+class CheckFact(NamedTuple):
     """One real run of a check."""
 
     id: str

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 SCHEMA: Final = "handoff.v1"
 """Tag of the content's shape; part of what is digested."""
@@ -278,16 +278,14 @@ class Content:
         return tuple(sorted({ref for _, item in self.statements for ref in item.evidence}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class Base(NamedTuple):
     """The revision that a preparation builds on."""
 
     revision: int
     content_digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
+class Author(NamedTuple):
     """Who made a record."""
 
     kind: ActorKind
@@ -299,8 +297,7 @@ class Author:
     """User name of the person whose machine it was made on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitSnapshot:
+class GitSnapshot(NamedTuple):
     """The work tree at a point in time. None: not known."""
 
     head: str | None
@@ -310,8 +307,7 @@ class GitSnapshot:
     """Tree of the head commit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostObservation:
+class HostObservation(NamedTuple):
     """Context pressure as a harness recorded it or a flag gave it; untrusted, never evidence."""
 
     source: str
@@ -322,8 +318,7 @@ class HostObservation:
     age_seconds: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A content bound to a scope and a base, ready to be committed or delivered."""
 
     prepared_id: str
@@ -339,8 +334,7 @@ class Prepared:
     git: GitSnapshot | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(NamedTuple):
     """A committed handoff; the one with the greatest number is the head."""
 
     scope_id: str
@@ -352,16 +346,14 @@ class Revision:
     by: Author
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """Exactly what was received. `revision` is None for a prepared record."""
 
     content_digest: str
     revision: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveChecks:
+class LiveChecks(NamedTuple):
     """The three questions a receiver answers before it accepts."""
 
     live_state: Confirmation = Confirmation.UNKNOWN
@@ -375,16 +367,14 @@ class LiveChecks:
         return all(answer is Confirmation.CONFIRMED for answer in answers)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveObserved:
+class LiveObserved(NamedTuple):
     """How the live tree stands to the one handed off. `dirty` None: not known."""
 
     relation: GitRelation
     dirty: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceCheck:
+class EvidenceCheck(NamedTuple):
     """What became of the evidence of one statement."""
 
     field: str
@@ -393,8 +383,7 @@ class EvidenceCheck:
     refs: tuple[tuple[Ref, EvidenceState], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """A receiver's answer to one exact target."""
 
     receipt_key: str
@@ -410,8 +399,7 @@ class Receipt:
     """Newest event of the workstream when it was given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeCheck:
+class OutcomeCheck(NamedTuple):
     """One check as the receiver reports it at the end."""
 
     name: str
@@ -419,8 +407,7 @@ class OutcomeCheck:
     ref: Ref | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How work ended. It covers a transfer only if it names the active accepted receipt."""
 
     outcome_key: str

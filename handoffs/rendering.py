@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from handoffs.models import (
     NEXT_ACTION,
@@ -56,8 +55,7 @@ class Form(StrEnum):
     POINTER = "pointer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class Handed(NamedTuple):
     """A handoff as it is delivered: the content and what is known about it."""
 
     content: Content
@@ -79,8 +77,7 @@ class Handed:
         return self.prepared_id if self.revision is None else str(self.revision)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(NamedTuple):
     """A handoff as lines without line ends, to be put behind `PREFIX` inside a fence."""
 
     form: Form

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from launcher import tree
 from launcher.digest import Line, digest
@@ -51,8 +51,7 @@ class Scene:
     """The handoff that leads, looked at once for all receivers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class Composed(NamedTuple):
     """A briefing, ready to be stored and printed."""
 
     text: str
@@ -76,8 +75,7 @@ class Composed:
         return len(self.text.encode())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
+class _Parts(NamedTuple):
     """What a briefing is made from, before anything is cut."""
 
     notes: list[str]

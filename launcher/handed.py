@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from handoffs.models import ActorKind, GitRelation
 from handoffs.rendering import Form, Handed, render
@@ -23,8 +24,7 @@ _RELATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
+class Carried(NamedTuple):
     """A handoff that a briefing carries."""
 
     digest: str

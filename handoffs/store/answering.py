@@ -7,7 +7,7 @@ with the same payload is the same answer, with another payload it is a conflict.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from handoffs.canonical import ref_value, value_digest
@@ -77,9 +77,9 @@ def acknowledge(
         {
             "target": found.content_digest,
             "revision": found.revision,
-            "receiver": asdict(answer.receiver),
+            "receiver": answer.receiver._asdict(),
             "status": str(answer.status),
-            "checks": None if answer.checks is None else asdict(answer.checks),
+            "checks": None if answer.checks is None else answer.checks._asdict(),
             "message": message,
         }
     )
@@ -153,7 +153,7 @@ def _for_accepting(
 ) -> list[Finding]:
     findings = []
     checks = answer.checks or LiveChecks()
-    for name, value in asdict(checks).items():
+    for name, value in checks._asdict().items():
         if str(value) != "confirmed":
             findings.append(
                 Finding(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs.models import ActorKind, Author, Content, GitSnapshot, Prepared, Revision, Target
 from handoffs.store import rows
@@ -33,8 +32,7 @@ class Origin(StrEnum):
     """Brought here from another workstream."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """One exact handoff, whichever table it stands in."""
 
     origin: Origin

@@ -5,9 +5,8 @@ Nothing here writes. What is received is history; it grants nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs import repository
 from handoffs.ledger_facts import STATE_MS, LedgerFacts, evidence_checks
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 TRUST: Final = "untrusted_history"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class Received(NamedTuple):
     """A handoff as its receiver gets it."""
 
     found: Found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from handoffs.canonical import ref_value
@@ -52,7 +52,7 @@ class StoredReceipt:
 
 def author_json(author: Author) -> str:
     """Return an author as its column holds it."""
-    return json.dumps(asdict(author), ensure_ascii=False, sort_keys=True)
+    return json.dumps(author._asdict(), ensure_ascii=False, sort_keys=True)
 
 
 def author_from(raw: str) -> Author:
@@ -71,7 +71,7 @@ def author_from(raw: str) -> Author:
 
 def git_json(git: GitSnapshot | None) -> str | None:
     """Return a git snapshot as its column holds it."""
-    return None if git is None else json.dumps(asdict(git), sort_keys=True)
+    return None if git is None else json.dumps(git._asdict(), sort_keys=True)
 
 
 def git_from(raw: str | None) -> GitSnapshot | None:
@@ -89,7 +89,7 @@ def git_from(raw: str | None) -> GitSnapshot | None:
 
 def observations_json(items: Iterable[HostObservation]) -> str:
     """Return observations as their column holds them."""
-    return json.dumps([asdict(item) for item in items], ensure_ascii=False, sort_keys=True)
+    return json.dumps([item._asdict() for item in items], ensure_ascii=False, sort_keys=True)
 
 
 def observations_from(raw: str) -> tuple[HostObservation, ...]:
@@ -198,7 +198,7 @@ def receipt(row: sqlite3.Row) -> StoredReceipt:
 
 def checks_json(checks: LiveChecks | None) -> str | None:
     """Return the three answers as their column holds them."""
-    return None if checks is None else json.dumps(asdict(checks), sort_keys=True)
+    return None if checks is None else json.dumps(checks._asdict(), sort_keys=True)
 
 
 def content_json(content: Content) -> str:

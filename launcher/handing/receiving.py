@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 
 import click
 
@@ -27,7 +26,7 @@ from launcher.output import emit_json, say
 from launcher.reading import answer, reading
 from ledger.errors import UnavailableError, UsageError
 
-QUESTIONS = tuple(LiveChecks.__slots__)
+QUESTIONS = tuple(LiveChecks._fields)
 
 
 @click.command("receive")
@@ -103,7 +102,7 @@ def acknowledge(
             "do": "acknowledge",
             "target": target,
             "status": status,
-            "checks": None if checks is None else {k: str(v) for k, v in asdict(checks).items()},
+            "checks": None if checks is None else {k: str(v) for k, v in checks._asdict().items()},
             "message": message,
             "key": chosen,
             "superseded": superseded,
@@ -154,7 +153,7 @@ def _receipt_document(receipt: Receipt) -> dict[str, object]:
         "status": str(receipt.status),
         "checks": None
         if receipt.checks is None
-        else {name: str(value) for name, value in asdict(receipt.checks).items()},
+        else {name: str(value) for name, value in receipt.checks._asdict().items()},
         "message": receipt.message,
         "evidence": [evidence_value(item) for item in receipt.evidence],
         "live_observed": {"relation": str(live.relation), "dirty": live.dirty},

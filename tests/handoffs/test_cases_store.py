@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -164,7 +163,7 @@ def scope_prepared(here: Setting) -> Codes:
 def scope_relabel(here: Setting) -> Codes:
     value = here.prepare(here.content()).prepared
     other = workstreams.create(here.store, here.workstream.repository, "other")
-    relabelled = replace(value, scope_id=other.uid)
+    relabelled = value._replace(scope_id=other.uid)
     committing.commit(here.store, other, relabelled, here.facts(), PERSON, holder=here.holder)
     return []
 
@@ -198,7 +197,7 @@ def ack_after_decline(here: Setting) -> Codes:
 def _with(confirmation: Confirmation) -> Callable[[Setting], Codes]:
     def case(here: Setting) -> Codes:
         here.committed(here.content())
-        answer(here, "r1", checks=replace(ALL_CONFIRMED, live_state=confirmation))
+        answer(here, "r1", checks=ALL_CONFIRMED._replace(live_state=confirmation))
         return []
 
     return case

@@ -167,7 +167,7 @@ def test_a_prepared_record_is_kept_for_two_more_revisions(here: Setting) -> None
 
 def test_a_changed_record_is_found_out(here: Setting) -> None:
     value = here.prepare(here.content()).prepared
-    other = replace(value, scope_id="ws_other")
+    other = value._replace(scope_id="ws_other")
     with pytest.raises(RefusedError) as refused:
         here.commit(other)
     assert codes(refused) == ("prepared_tampered",)

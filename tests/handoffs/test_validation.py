@@ -199,7 +199,7 @@ def test_a_failure_is_made_good_by_a_later_pass_of_the_same_command() -> None:
     failed = run("chk-2", status=CheckStatus.FAILED, exit_code=1, position=5)
     value = claiming(check_ref(), check_ref("chk-2"))
     assert validate(value, facts(run(), failed)) == ()
-    later = dataclasses.replace(failed, position=15)
+    later = failed._replace(position=15)
     assert codes(validate(value, facts(run(), later))) == ["check_claim_contradicted"]
 
 
