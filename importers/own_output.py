@@ -19,14 +19,17 @@ _VERBS: Final = (
     "run|resume|stop|list|ls|status|log|show|search|note|objective|briefing|handoff|import|recover|"
     "verify|backup|restore|forget|rename|relink|archive|harnesses|doctor|config|completion"
 )
+_FOLDER: Final = r"(?:'[^'\n]*/|\"[^\"\n]*/|[\"']?(?:[^\s;&|()\"'`]*/)?)"
+"""Where a program lies: a quoted path may have blanks in it."""
+_END: Final = r"[\"']?(?=[\s;&|)`]|$)"
 # At the start of a simple command, after assignments and common prefixes. The long name is ours
 # whatever follows; the short one belongs to other programs too, so it needs one of our verbs.
 _COMMAND: Final = re.compile(
     r"(?:^|[;&|\n(`{]|\bthen\b|\bdo\b|\belse\b)\s*"
     r"(?:(?:[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s;&|'\"]*)"
     r"|env|sudo|command|exec|time|nohup|uvx|uv\s+run|pipx\s+run)\s+)*"
-    r"[\"']?(?:[^\s;&|()\"'`]*/)?"
-    rf"(?:workstream[\"']?(?=[\s;&|)`]|$)|ws[\"']?\s+(?:-\S+\s+)*(?:{_VERBS})\b)"
+    rf"(?:{_FOLDER}python[\w.]*[\"']?\s+(?:-\w+\s+)*{_FOLDER}workstream_entry\.py{_END}"
+    rf"|{_FOLDER}(?:workstream{_END}|ws[\"']?\s+(?:-\S+\s+)*(?:{_VERBS})\b))"
 )
 _BEGIN: Final = re.compile(r"^[^\w\n]*BEGIN WORKSTREAM\b.*$", re.MULTILINE)
 _FENCE: Final = re.compile(

@@ -7,6 +7,7 @@ committed, and a launch that fails leaves ledger, links and the person's files a
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,10 @@ from ledger.store import Store
 
 MAX_RECEIVERS = 20
 """Linked sessions that get a briefing of their own; older ones are given the one for a new one."""
+
+ENTRY = "workstream_entry.py"
+STANDARD = ("/bin", "/usr/bin", "/usr/local/bin")
+"""Directories that are on PATH in every shell."""
 
 MAX_FOREIGN = 500
 """Sessions of other workstreams that the hook knows and gives nothing, should one be opened."""
@@ -310,10 +315,15 @@ def child_environment(
 
 
 def our_command() -> str:
-    """Return how a person or an agent calls us: the plain name if it is on PATH, else the path."""
-    import shutil
+    """Return how an agent's shell calls us: this very program, by its path, quoted for a shell.
 
-    if shutil.which("workstream") is not None:
-        return "workstream"
+    The plain name only where every shell has its directory: Codex runs commands in a login shell,
+    and a system's profile may set PATH anew, without the place that we were installed in.
+    """
     own = Path(sys.argv[0])
-    return str(own.absolute()) if own.name in ("workstream", "ws") else "workstream"
+    if own.name == ENTRY:  # called by its file, from a checkout
+        return shlex.join([sys.executable, "-I", str(own.absolute())])
+    if own.name not in ("workstream", "ws"):  # not a command of ours: somebody's own script
+        return "workstream"
+    path = own.absolute()
+    return own.name if str(path.parent) in STANDARD else shlex.quote(str(path))

@@ -16,6 +16,10 @@ FENCE = f"===== BEGIN WORKSTREAM {ID} =====\n| one\n| two\n===== END WORKSTREAM 
         "WORKSTREAM_HOME=/tmp/s workstream note 'a b'",
         "/home/user/.local/bin/workstream show e12",
         "'/opt/workstream' show e1",
+        "'/home/a user/bin/workstream' handoff acknowledge r1 accepted",
+        '"/home/a user/bin/ws" note x',
+        "/opt/venv/bin/python3.11 -I /src/workstream_entry.py handoff outcome completed -m x",
+        "'/a b/python' -I '/a b/workstream_entry.py' log",
         "ws handoff prepare",
         "env A=1 ws --json search foo",
         "out=$(ws status --short); echo $out",
@@ -41,6 +45,8 @@ def test_a_command_that_runs_us_is_recognised(command: str) -> None:
         "echo news | sort",
         "cd workstream && make",
         "python -m pytest tests/workstream",
+        "python -m mypy workstream_entry.py",
+        "echo 'see /x/workstream' && true",
     ],
 )
 def test_a_command_that_only_mentions_us_is_not(command: str) -> None:
