@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -200,3 +200,70 @@ class Adapter(Protocol):
 
     def capabilities(self, program: Program | None) -> Mapping[str, str]:
         """Return what works, for `harnesses` and `doctor`: chosen id, resume, context, proof, …"""
+
+
+class Question(NamedTuple):
+    """What a linked session is asked, in a fork that leaves it as it is."""
+
+    program: Program
+    entry_args: tuple[str, ...]
+    """Default arguments of the harness entry; those about trust, tools and output do not count."""
+    env: Mapping[str, str]
+    """The child's environment before the adapter's changes."""
+    cwd: Path
+    """The child starts there."""
+    home: Path
+    """Store home."""
+    folder: Path
+    """Private folder that lasts as long as the question; absolute."""
+    native_id: str
+    path: Path | None
+    """The session's file, when known."""
+    text: str
+    schema: Mapping[str, object]
+    """JSON schema of the answer: every member required, no others allowed."""
+
+
+class Asking(NamedTuple):
+    """A question, ready for exec without a terminal."""
+
+    argv: tuple[str, ...]
+    env_set: Mapping[str, str]
+    env_remove: tuple[str, ...]
+    files: Mapping[str, bytes]
+    """Files to create 0600 below the question's folder, by relative path."""
+    stdin: bytes
+
+
+class Spoken(NamedTuple):
+    """How the child of a question ended and what it printed."""
+
+    code: int
+    """Exit code, 128+n for a signal."""
+    out: bytes
+    err: bytes
+    """The end of it."""
+
+
+class Reply(NamedTuple):
+    """What the session answered."""
+
+    text: str | None
+    """The model's words, which should be JSON of the schema; None: it gave no answer."""
+    problem: str | None = None
+    """Why there is none, in the harness's words where it has any."""
+
+
+@runtime_checkable
+class Askable(Protocol):
+    """An adapter whose harness answers a question in a fork of a session.
+
+    The fork has no tool that changes anything, runs none of the person's hooks and servers, and is
+    not kept; an adapter of a harness that cannot promise this does not have these two methods.
+    """
+
+    def ask(self, question: Question) -> Asking:
+        """Build argv, environment and files of the child that asks."""
+
+    def reply(self, question: Question, spoken: Spoken) -> Reply:
+        """Read the answer from what the child printed and left in the question's folder."""
