@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from launcher import tree
 from launcher.digest import Line, digest
-from launcher.handed import Carried, Leading, carried
+from launcher.handed import Carried, Leading, carried, notice
 from launcher.place import Place
 from launcher.shares import choose
 from ledger import deliveries, deltas, facts, notes, runs
@@ -85,6 +85,7 @@ class _Parts(NamedTuple):
     silent: list[int]
     withdrawn: list[str]
     handoff: Carried | None
+    waiting: Carried | None
     delta: deltas.Delta
 
     @property
@@ -96,6 +97,7 @@ class _Parts(NamedTuple):
             or self.lines
             or self.withdrawn
             or self.handoff is not None
+            or self.waiting is not None
         )
 
 
@@ -135,6 +137,7 @@ def _collect(
     events = deltas.conversation_order(store, [*delta.owed, *delta.events])
     lines, silent = digest(events, unfinished=_unfinished(store, events))
     worktree = scene.place.checkout.keys.worktree
+    waits = scene.leading.waiting(store, workstream)
     return _Parts(
         notes=_notes(store, workstream, receiver),
         here=tree.elsewhere(store, workstream, worktree, receiver),
@@ -146,9 +149,11 @@ def _collect(
             store,
             scene.leading.of(store, workstream, Path(worktree), scene.state),
             receiver,
+            waits,
             command=scene.command,
             purpose=purpose,
         ),
+        waiting=notice(store, waits, receiver, command=scene.command, purpose=purpose),
         delta=delta,
     )
 
@@ -228,7 +233,7 @@ def _fit(
     budget: int,
     purpose: str,
 ) -> Composed:
-    handoff = parts.handoff
+    handoff = parts.handoff or parts.waiting
     for share in (HANDOFF_PART, 0.0):
         sections = _sections(workstream, scene, parts, budget, purpose, share)
         if handoff is None or len(_render([*sections, ("", ["x" * 300])]).encode()) <= budget:
@@ -274,14 +279,16 @@ def _sections(
     workstream: Workstream, scene: Scene, parts: _Parts, budget: int, purpose: str, share: float
 ) -> list[tuple[str, list[str]]]:
     """Return everything before the delta; `share` is the handoff's part of the budget."""
-    handoff: tuple[str, list[str]] = ("", [])
-    if parts.handoff is not None:
-        handoff = (parts.handoff.title, parts.handoff.lines(int(budget * share)))
+    handoff, waiting = (
+        ("", []) if it is None else (it.title, it.lines(int(budget * share)))
+        for it in (parts.handoff, parts.waiting)
+    )
     return [
         ("", _opening(workstream, scene, budget, purpose)),
         ("Notes", _bounded(parts.notes, int(budget * NOTES_PART))),
         ("Here", _fact_lines(parts.here, int(budget * TREE_PART))),
         handoff,
+        waiting,
         (
             "The tree, since you last worked here",
             _fact_lines(parts.changed, int(budget * TREE_PART)),
@@ -294,12 +301,13 @@ def _smallest(
 ) -> tuple[str, str | None]:
     """Return the notice with what still fits: the handoff's pointer before the hint to the log."""
     opening = _opening(workstream, scene, 0, purpose)
-    if parts.handoff is not None:
-        pointer = parts.handoff.lines(0)
+    handoff = parts.handoff or parts.waiting
+    if handoff is not None:
+        pointer = handoff.lines(0)
         for closing in ([more], []):
             text = _render([("", opening), ("", pointer), ("", closing)])
             if len(text.encode()) <= budget:
-                return text, parts.handoff.digest
+                return text, handoff.digest
     return _render([("", opening), ("", [more])]), None
 
 

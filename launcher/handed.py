@@ -1,19 +1,30 @@
-"""The handoff inside a briefing: which one, for whom, in which form, and how to acknowledge it."""
+"""The handoff inside a briefing: which one, for whom, in which form, and how to acknowledge it.
+
+Beside it stands what waits: the handoff that this session was shown and nobody answered, or the
+answer that gave one back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from handoffs.models import ActorKind, GitRelation
-from handoffs.rendering import Form, Handed, render
+from handoffs.rendering import Form, Handed, render, size
 from handoffs.store import leading, receiving
+from handoffs.store.leading import Waiting
+from handoffs.store.reading import Found
 from handoffs.store.receiving import Received
+from handoffs.store.rows import StoredReceipt
 from ledger.gitstate import GitState
 from ledger.model import SessionRow, Workstream
 from ledger.store import Store
+from ledger.visible import cut, show
+
+QUOTED_BYTES: Final = 200
+"""Most that is quoted of an objective or a message in a notice."""
 
 _RELATIONS = {
     GitRelation.SAME: "head is the one that was handed off",
@@ -25,9 +36,10 @@ _RELATIONS = {
 
 
 class Carried(NamedTuple):
-    """A handoff that a briefing carries."""
+    """A handoff that a briefing carries, or a notice about one."""
 
-    digest: str
+    digest: str | None
+    """Content digest of the handoff that is delivered with it; None: it delivers none."""
     title: str
     lines: Callable[[int], list[str]]
     """Its lines for a number of bytes, prefixes included; a pointer for too few."""
@@ -38,6 +50,7 @@ class Leading:
 
     def __init__(self) -> None:
         self._known: dict[int, Received | None] = {}
+        self._waiting: dict[int, Waiting] = {}
 
     def of(
         self, store: Store, workstream: Workstream, worktree: Path, state: GitState
@@ -52,11 +65,18 @@ class Leading:
             )
         return self._known[workstream.id]
 
+    def waiting(self, store: Store, workstream: Workstream) -> Waiting:
+        """Return what waits for an answer there."""
+        if workstream.id not in self._waiting:
+            self._waiting[workstream.id] = leading.waiting(store, workstream)
+        return self._waiting[workstream.id]
+
 
 def carried(
     store: Store,
     received: Received | None,
     receiver: SessionRow | None,
+    waits: Waiting,
     *,
     command: str,
     purpose: str,
@@ -81,7 +101,7 @@ def carried(
         evidence=received.evidence,
         superseded=received.superseded,
     )
-    after = _around(received, command) if purpose != "compact" else []
+    after = _around(received, waits, command) if purpose != "compact" else []
 
     def lines(room: int) -> list[str]:
         extra = sum(len(line.encode()) + 3 for line in after)
@@ -101,18 +121,86 @@ def _title(received: Received) -> str:
     return "Handoff, drafted from the record without a model [fact]"
 
 
-def _around(received: Received, command: str) -> list[str]:
+def notice(
+    store: Store, waits: Waiting, receiver: SessionRow | None, *, command: str, purpose: str
+) -> Carried | None:
+    """Return what waits for this receiver, in one line or two, or None.
+
+    A handoff that it was shown and nobody answered is delivered once more, as a pointer with the
+    one command that answers it. What another one gave back is told to it once.
+    """
+    if purpose != "session":
+        return None
+    found = leading.asked_again(store, waits, receiver)
+    if found is not None:
+        asked = f"[fact] {found.name} {_by(found)} was shown to you and has no answer yet: "
+        lines = [
+            asked + _quoted(found.content.objective),
+            f"Answer once: {_command(found, command)}",
+        ]
+        return Carried(found.content_digest, "Handoff, not answered yet", _stepping_down(lines))
+    back = leading.came_back(store, waits, receiver)
+    if back is None:
+        return None
+    replace_it = f"Replace it with a complete one: {command} handoff prepare, handoff commit"
+    return Carried(None, "Handoff, given back", _stepping_down([replace_it, _given_back(back)]))
+
+
+def _stepping_down(lines: list[str]) -> Callable[[int], list[str]]:
+    """Give all lines where they fit, else the last one, which always has to be said."""
+    return lambda room: lines if size(lines) <= room else lines[-1:]
+
+
+def _by(found: Found) -> str:
+    author = found.author
+    who = author.owner if author.kind is ActorKind.HUMAN else author.harness
+    return f"by {_name(who or str(author.kind))}"
+
+
+def _given_back(last: StoredReceipt) -> str:
+    receipt = last.receipt
+    kind = "person" if receipt.receiver.kind is ActorKind.HUMAN else "agent"
+    who = receipt.receiver.owner if kind == "person" else receipt.receiver.harness
+    target = receipt.target
+    digest = target.content_digest.removeprefix("sha256:")[:12]
+    name = digest if target.revision is None else f"r{target.revision}"
+    return (
+        f"[{kind}] {_name(who or kind)} gave the handoff {name} back as {receipt.status}:"
+        f" {_quoted(receipt.message or '')}"
+    )
+
+
+def _name(text: str) -> str:
+    return cut(show(text, newline=False), 80, keep="head").text
+
+
+def _quoted(text: str) -> str:
+    flat = show(" ".join(text.split()), newline=False)
+    return '"' + cut(flat, QUOTED_BYTES, keep="head").text.replace('"', "'") + '"'
+
+
+def _command(found: Found, command: str) -> str:
+    return (
+        f"{command} handoff acknowledge {found.name} accepted"
+        " --confirmed live_state,capability,authorization"
+        " (or: needs_clarification | declined, with --message WHY)"
+    )
+
+
+def _around(received: Received, waits: Waiting, command: str) -> list[str]:
     """Return what is so now, and the one command that acknowledges."""
-    live = received.live_observed
+    live, found = received.live_observed, received.found
     dirty = {True: "; there are uncommitted changes", False: "; nothing is uncommitted"}
     lines = [f"[fact] live tree: {_RELATIONS[live.relation]}{dirty.get(bool(live.dirty), '')}"]
     if live.dirty is None:
         lines = [f"[fact] live tree: {_RELATIONS[live.relation]}"]
     if received.reestablish:
         lines.append(f"re-establish before use: {', '.join(received.reestablish)}")
-    lines.append(
-        f"When you take this up, say so once: {command} handoff acknowledge"
-        f" {received.found.name} accepted --confirmed live_state,capability,authorization"
-        " (or: needs_clarification | declined, with --message WHY)"
-    )
+    back = waits.returned
+    if back is not None and back.receipt.target.content_digest == found.content_digest:
+        lines.append(_given_back(back))
+    asked = "When you take this up, say so once"
+    if found.author.kind is ActorKind.LAUNCHER:
+        asked = "No answer is expected to a draft; to take it up on record"
+    lines.append(f"{asked}: {_command(found, command)}")
     return lines

@@ -25,9 +25,8 @@ from handoffs.models import (
     Receipt,
     ReceiptStatus,
 )
-from handoffs.store import committing, rows
+from handoffs.store import committing, receipts, rows
 from handoffs.store.receiving import Received
-from handoffs.store.rows import StoredReceipt
 from leases.holder import Holder
 from ledger import deliveries
 from ledger.errors import UnavailableError
@@ -84,7 +83,7 @@ def acknowledge(
         }
     )
     with store.transaction(), committing.held(store, workstream, token, holder):
-        known = by_key(store, workstream, answer.receipt_key)
+        known = receipts.by_key(store, workstream, answer.receipt_key)
         if known is not None:
             if known.payload_digest == payload:
                 return known.receipt, True
@@ -95,7 +94,7 @@ def acknowledge(
         _insert(store, workstream, received, answer, message, payload)
         if answer.status is ReceiptStatus.ACCEPTED:
             deliveries.acknowledge(store, workstream, found.content_digest, answer.session)
-        made = by_key(store, workstream, answer.receipt_key)
+        made = receipts.by_key(store, workstream, answer.receipt_key)
     if made is None:
         raise UnavailableError("the receipt is gone again")
     return made.receipt, False
@@ -181,7 +180,7 @@ def _for_accepting(
         findings.append(
             _message_missing("the work tree has diverged from the one that was handed off")
         )
-    active = active_receipt(store, workstream, received.found.content_digest)
+    active = receipts.active_receipt(store, workstream, received.found.content_digest)
     if active is not None:
         findings.append(
             Finding(
@@ -240,48 +239,6 @@ def _insert(
             *(0 if head is None else head["head_seq"], answer.run, store.clock.now_ms()),
         ),
     )
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-def by_key(store: Store, workstream: Workstream | int, key: str) -> StoredReceipt | None:
-    """Return the receipt of a key, or None."""
-    row = store.one(
-        "SELECT * FROM handoff_receipt WHERE workstream = ? AND receipt_key = ?",
-        workstream_id(workstream),
-        key,
-    )
-    return None if row is None else rows.receipt(row)
-
-
-def last_receipt(store: Store, workstream: Workstream | int, digest: str) -> StoredReceipt | None:
-    """Return the receipt of a target that counts: its last one."""
-    row = store.one(
-        "SELECT * FROM handoff_receipt WHERE workstream = ? AND target_digest = ?"
-        " ORDER BY id DESC LIMIT 1",
-        workstream_id(workstream),
-        digest,
-    )
-    return None if row is None else rows.receipt(row)
-
-
-def active_receipt(store: Store, workstream: Workstream | int, digest: str) -> StoredReceipt | None:
-    """Return the accepted receipt under which a target is worked on, or None."""
-    last = last_receipt(store, workstream, digest)
-    if last is None or last.receipt.status is not ReceiptStatus.ACCEPTED:
-        return None
-    return last
-
-
-def receipts_of(store: Store, workstream: Workstream | int, digest: str) -> list[StoredReceipt]:
-    """Return all receipts of a target, oldest first."""
-    found = store.all(
-        "SELECT * FROM handoff_receipt WHERE workstream = ? AND target_digest = ? ORDER BY id",
-        workstream_id(workstream),
-        digest,
-    )
-    return [rows.receipt(row) for row in found]
 
 
 def settle(store: Store, workstream: Workstream | int, run: str) -> None:
@@ -357,10 +314,10 @@ def record_outcome(
 
 
 def _require_accepted(store: Store, workstream: Workstream, key: str) -> None:
-    named = by_key(store, workstream, key)
+    named = receipts.by_key(store, workstream, key)
     active = None
     if named is not None:
-        active = active_receipt(store, workstream, named.receipt.target.content_digest)
+        active = receipts.active_receipt(store, workstream, named.receipt.target.content_digest)
     if active is not None and active.receipt.receipt_key == key:
         return
     detail = "there is no such receipt"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from handoffs.models import ReceiptStatus
-from handoffs.store import answering
+from handoffs.store import answering, receipts
 from ledger import deliveries
 from ledger.model import DeliveryState, Workstream
 
@@ -60,7 +60,7 @@ def standing(store: Store, workstream: Workstream, digest: str) -> Standing:
     """Return how the handoff with a content digest stands in its workstream."""
     carried = deliveries.of_handoff(store, workstream, digest)
     best = min(carried, key=lambda row: _ORDER.index(row.state), default=None)
-    last = answering.last_receipt(store, workstream, digest)
+    last = receipts.last_receipt(store, workstream, digest)
     transfer, returned, coverage = Transfer.OPEN, None, Coverage.NOT_EXPECTED
     if last is not None and last.receipt.status is ReceiptStatus.ACCEPTED:
         transfer, coverage = Transfer.ACCEPTED, Coverage.AWAITING_OUTCOME

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from handoffs.store import answering, reading
+from handoffs.store import receipts as stored
 from importers.base import Receipt
 from launcher import receipts
 from ledger import receipts as pending
@@ -108,7 +109,7 @@ def test_an_acknowledgement_and_its_outcome_are_applied_in_order(
         "key": "o",
     }
     assert apply(here, run, accepted(name), outcome) == []
-    receipt = answering.by_key(here.store, here.workstream, "k1")
+    receipt = stored.by_key(here.store, here.workstream, "k1")
     assert receipt is not None
     assert receipt.session == here.session().id
     assert answering.outcome_of(here.store, here.workstream, "k1") is not None
@@ -119,7 +120,7 @@ def test_a_line_of_another_run_makes_no_receipt(here: Setting, run: RunRow) -> N
     name = reading.open_prepared(here.store, here.workstream)[0].name
     (notice,) = apply(here, run, accepted(name), nonce="aaaaaaaaaa")
     assert "another run" in notice
-    assert answering.by_key(here.store, here.workstream, "k1") is None
+    assert stored.by_key(here.store, here.workstream, "k1") is None
 
 
 @pytest.mark.parametrize(
