@@ -12,6 +12,7 @@ from typing import Final
 
 from bench import stores
 from bench.measure import OURS, ROOT, Row, Used, environment, interleaved, ms, run
+from launcher.harnesses.base import Dialect
 
 _STAND_IN: Final = """#!/bin/sh
 case "$1" in --version) echo "2.1.332 (Claude Code)"; exit 0;; esac
@@ -69,7 +70,7 @@ def hook(folder: Path, repeats: int) -> Row:
         "version": 1,
         "run": "r",
         "nonce": "k3q7zz5m2a",
-        "dialect": "claude",
+        "dialect": Dialect().document(),
         "events": str(run_folder / "events.jsonl"),
         "briefings": {"sessions": {}, "new": {"id": 1, "file": "new.txt"}},
     }

@@ -136,6 +136,7 @@ def _import(
                 source=event.source,
                 session=None if receiver is None else receiver.id,
                 at=event.at,
+                proof=event.proof,
             )
     return rows
 

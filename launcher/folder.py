@@ -27,6 +27,8 @@ class HookEvent(NamedTuple):
     cwd: str | None
     briefing: int | None
     delivery: str | None
+    proof: bool = True
+    """False: the printed text leaves no trace in the native store."""
 
 
 def path_of(home: Path, run: str) -> Path:
@@ -111,6 +113,7 @@ def _event(line: bytes) -> HookEvent | None:
         cwd=_text(record.get("cwd")),
         briefing=record["briefing"] if isinstance(record.get("briefing"), int) else None,
         delivery=_text(record.get("delivery")),
+        proof=record.get("proof") is not False,
     )
 
 

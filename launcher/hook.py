@@ -6,8 +6,10 @@ silent on every failure: a harness must never suffer from it. One line per event
 run's event file in a single write; a printed briefing carries a delivery id of its own, unique
 within the run however many hooks run at once.
 
-With `--mcp FILE` it is an MCP server for a harness whose hooks are switched off: its instructions
-point at its only tool, and that answers with the text of FILE.
+How the harness names things and what it wants to read is in `hook.json`, as data: the `dialect` of
+its adapter. `--event NAME` names the event where the payload does not. With `--mcp FILE` it is an
+MCP server for a harness whose hooks are switched off: its instructions point at its only tool, and
+that answers with the text of FILE.
 """
 
 from __future__ import annotations
@@ -20,15 +22,9 @@ import time
 PLACEHOLDER = "dlv_@@@@@@@@@@_@@@@"
 """Stands in a briefing where the delivery id goes; equal to `ledger.ids.DELIVERY_PLACEHOLDER`."""
 MOST_DELIVERIES = 9999
-_FIELDS = (
-    ("session", "session_id"),
-    ("transcript", "transcript_path"),
-    ("source", "source"),
-    ("reason", "reason"),
-    ("cwd", "cwd"),
-    ("model", "model"),
-    ("agent", "agent_id"),
-)
+_FIELDS = ("source", "reason", "cwd", "model")
+TEXT = "@briefing"
+EVENT = "@event"
 
 Json = dict[str, object]
 
@@ -36,7 +32,7 @@ POINTER = (
     "This session is not up to date: work went on elsewhere since it last looked. Before anything"
     " else call this server's tool briefing; it tells what changed."
 )
-"""Instructions of the MCP server: one line of less than 247 bytes, codex 0.171.0 shows no more."""
+"""Instructions of the MCP server: one line of less than 247 bytes, no more is shown everywhere."""
 _TOOL: Json = {
     "name": "briefing",
     "description": "What happened elsewhere on this line of work since this session last looked.",
@@ -54,10 +50,20 @@ def main(arguments: list[str], folder: str) -> None:
     payload = json.loads(sys.stdin.buffer.read() or b"{}")
     with open(os.path.join(folder, "hook.json"), "rb") as file:
         run = json.loads(file.read())
-    event = payload.get("hook_event_name")
+    dialect = run["dialect"]
+    native = arguments[1] if arguments[:1] == ["--event"] else payload.get(dialect["event"])
+    event = dialect["events"].get(native, native)
+    source = payload.get("source")
+    told: Json = {
+        "session": payload.get(dialect["session"]),
+        "transcript": payload.get(dialect["transcript"]),
+        **{name: payload.get(name) for name in _FIELDS},
+        "source": dialect["sources"].get(source, source) if isinstance(source, str) else None,
+        "agent": payload.get("agent_id"),
+    }
     entry = None
-    if event == "SessionStart":
-        entry = choose(run.get("briefings"), payload, first=empty(str(run["events"])))
+    if event == dialect["delivers"] and (event != "Prompt" or first_prompt(folder, told)):
+        entry = choose(run.get("briefings"), told, first=nothing_yet(folder, run, told))
     text, delivery = None, None
     if entry is not None:
         text, delivery = stamped(folder, str(entry["file"]), str(run["nonce"]))
@@ -65,30 +71,53 @@ def main(arguments: list[str], folder: str) -> None:
         "version": 1,
         "at": time.time_ns() // 1_000_000,
         "event": event,
-        **{name: _text(payload.get(key)) for name, key in _FIELDS},
+        **{name: _text(value) for name, value in told.items()},
         "briefing": None if entry is None else entry["id"],
         "delivery": delivery,
+        "proof": run.get("proof", True),
     }
     append(str(run["events"]), json.dumps(line) + "\n")
     if text is not None:
-        output = {"hookEventName": "SessionStart", "additionalContext": text}
-        _write(1, json.dumps({"hookSpecificOutput": output}).encode())
+        _write(1, answer(str(dialect["answer"]), str(native), text).encode())
 
 
-def choose(briefings: object, payload: Json, *, first: bool = False) -> Json | None:
+def answer(form: str, event: str, text: str) -> str:
+    """Return what the harness reads: plain text, or JSON with the briefing in its place."""
+    return text if form == TEXT else json.dumps(_filled(json.loads(form), event, text))
+
+
+def _filled(value: object, event: str, text: str) -> object:
+    if isinstance(value, dict):
+        return {name: _filled(item, event, text) for name, item in value.items()}
+    if value in (TEXT, EVENT):
+        return text if value == TEXT else event
+    return value
+
+
+def first_prompt(folder: str, told: Json) -> bool:
+    """Return whether a session's first prompt of the run is on its way; True once a session."""
+    name = str(told["session"]).encode("utf-8", "replace").hex()[:200]
+    try:
+        os.close(os.open(os.path.join(folder, "prompt." + name), os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def choose(briefings: object, told: Json, *, first: bool = False) -> Json | None:
     """Return the briefing entry for the session that starts, None when there is none for it.
 
     A subagent gets none, and neither does a linked session for which there is nothing new: its
     entry is null. A session that is not linked gets the one for a new session, whatever its
-    source says: a fork made inside claude 2.1.197 is reported as a resume. Only the fork that the
-    run itself was started to make (`first`) is given what is new to its parent.
+    source says: some harnesses report a fork as a resume. Only the fork that the run itself was
+    started to make (`first`) is given what is new to its parent.
     """
-    if not isinstance(briefings, dict) or payload.get("agent_id"):
+    if not isinstance(briefings, dict) or told.get("agent"):
         return None
-    session, source = payload.get("session_id"), payload.get("source")
+    session, source = told.get("session"), told.get("source")
     if source == "clear":
         return _entry(briefings.get("clear"))
-    forked = first and "fork" in briefings and source in ("fork", "resume")
+    forked = first and "fork" in briefings and source in ("fork", "resume", None)
     if forked and session not in (briefings.get("sessions") or ()):
         return _entry(briefings["fork"])
     names = ("compact", "compact_new") if source == "compact" else ("sessions", "new")
@@ -125,10 +154,16 @@ def next_number(folder: str) -> int:
     raise OSError(message)
 
 
-def empty(path: str) -> bool:
-    """Return whether nothing was written to the event file yet."""
+def nothing_yet(folder: str, run: Json, told: Json) -> bool:
+    """Return whether this is the first thing that is told in the run.
+
+    That is the first event, or for a harness that is told things with a prompt, where no source
+    is named, the first delivery.
+    """
+    if told["source"] is None:
+        return not os.path.exists(os.path.join(folder, "delivery.0001"))
     try:
-        return os.stat(path).st_size == 0
+        return os.stat(str(run["events"])).st_size == 0
     except FileNotFoundError:
         return True
 

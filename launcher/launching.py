@@ -134,7 +134,8 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         "version": 1,
         "run": run.id,
         "nonce": run.nonce,
-        "dialect": job.adapter.hook_dialect,
+        "dialect": job.adapter.dialect.document(),
+        "proof": channel.proof,
         "events": str(run_dir / folder.EVENTS),
         "briefings": {},
     }
@@ -288,7 +289,8 @@ def _print_now(
 def _environment(job: Job, run: RunRow, launch: Launch) -> tuple[dict[str, str], tuple[str, ...]]:
     before = dict(job.place.env)
     after = dict(job.env)
-    for name in (*registry.parent_variables(), *launch.env_remove):
+    foreign = (*registry.parent_variables(), *job.adapter.parent_variables)
+    for name in (*foreign, *launch.env_remove):
         if name not in job.options.env and name not in job.entry.env:
             after.pop(name, None)
     after.update(launch.env_set)
@@ -305,10 +307,11 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment the harness is resolved and started with: ours, entry's, options'."""
     env = dict(place.env)
-    if not env.get(adapter.home_variable, "x").strip():
-        del env[adapter.home_variable]  # blank means unset, for every reader of it alike
+    for name in adapter.home_variables:
+        if not env.get(name, "x").strip():
+            del env[name]  # blank means unset, for every reader of it alike
     if entry.home is not None:
-        env[adapter.home_variable] = entry.home
+        env.update(adapter.home_environment(Path(entry.home)))
     env.update(entry.env)
     env.update(options.env)
     return env

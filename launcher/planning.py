@@ -137,13 +137,14 @@ def _selected(request: Request, *, one_shot: bool) -> Target:
     if invocation.select is Select.DETACHED:
         text = "this session leaves no trace in the harness's store: nothing of it will be imported"
         return Target(mode=mode, notices=(text,))
-    if invocation.native_id is None or invocation.select is not Select.RESUME:
+    goes_on = invocation.select in (Select.RESUME, Select.NAMED)
+    if invocation.native_id is None or not goes_on:
         return Target(mode=mode)
     source = request.importer.locate(request.home, invocation.native_id)
     if source.state not in (StoreState.PRESENT, StoreState.ARCHIVED):
-        return Target(mode=mode)  # the harness itself will say what is wrong with it
+        return Target(mode=mode)  # created, or the harness itself will say what is wrong with it
     row = _link(request, source, one_shot=one_shot)
-    return Target(mode=mode, path=source.path, cwd=row.cwd, session=row)
+    return Target(mode="resume", path=source.path, cwd=row.cwd, session=row)
 
 
 def _adopt(request: Request, native_id: str, *, one_shot: bool) -> Target:

@@ -223,7 +223,7 @@ def _start(job: Job, held: leases.Lease) -> Started:
     # Catching up, or a question, may have taken longer than the lease lasts; nobody beats yet.
     leases.renew(store, job.choice.workstream.id, held.token)
     target = planning.decide(planning_request(job, held), one_shot=job.one_shot)
-    if job.options.adopt is not None or job.invocation.select is Select.RESUME:
+    if job.options.adopt is not None or job.invocation.select in (Select.RESUME, Select.NAMED):
         # Perhaps linked just now, by the person's choice: its past is not the work of this run.
         catch_up(store, job.choice.workstream, job.place, say_losses=not job.options.quiet)
     _warn_of_neighbours(job)

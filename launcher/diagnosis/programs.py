@@ -179,14 +179,17 @@ def _request(
 
 
 def _decides(place: Place, entry: HarnessEntry, adapter: Adapter) -> str:
-    variable = adapter.home_variable
-    if variable in entry.env:
-        return f"[harness.{entry.name}] env {variable}"
-    if entry.home is not None:
+    blank = ""
+    if entry.home is not None and not any(name in entry.env for name in adapter.home_variables):
         return f"[harness.{entry.name}] home"
-    if place.env.get(variable, "").strip():
-        return f"${variable}"
-    return f"default; ${variable} is blank" if variable in place.env else "default"
+    for variable in adapter.home_variables:
+        if variable in entry.env:
+            return f"[harness.{entry.name}] env {variable}"
+        if place.env.get(variable, "").strip():
+            return f"${variable}"
+        if variable in place.env:
+            blank = blank or f"; ${variable} is blank"
+    return f"default{blank}"
 
 
 def _of_program(view: HarnessView) -> Iterator[Finding]:

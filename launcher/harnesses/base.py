@@ -15,6 +15,9 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
+ANSWER: Final = '{"hookSpecificOutput":{"hookEventName":"@event","additionalContext":"@briefing"}}'
+"""Answer of a hook in the form that most harnesses took over from Claude Code."""
+
 
 class Form(StrEnum):
     """What a native argument list asks for."""
@@ -33,6 +36,8 @@ class Select(StrEnum):
     """A new session under an id that the user gave."""
     RESUME = "resume"
     FORK = "fork"
+    NAMED = "named"
+    """The session of an id that the user gave: resumed when it exists, created when it does not."""
     PICK = "pick"
     """The harness will choose: picker, `--last`, `--continue`, a name. Known only afterwards."""
     DETACHED = "detached"
@@ -46,7 +51,7 @@ class Invocation(NamedTuple):
     args: tuple[str, ...]
     select: Select = Select.NONE
     native_id: str | None = None
-    """Session named by the user, for CREATE, RESUME and FORK."""
+    """Session named by the user, for CREATE, RESUME, NAMED and FORK."""
     facts: Mapping[str, str] = _NONE
     """What the adapter noticed and needs again in `plan` (positions, settings, reasons)."""
 
@@ -88,14 +93,22 @@ class Preflight(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """How context reaches the harness's model in this run, on this call."""
+    """How context reaches the harness's model in this run, on this call.
+
+    Create and resume may have different ones: the request says which it is.
+    """
 
     name: str
-    """hook, instructions, system_prompt, mcp, none"""
+    """`hook`: our hook prints it, started by the harness's own hooks or by an extension in the
+    run's folder; it chooses the text by session and says so in the event file. Every other channel
+    carries one text, composed for the session that is asked for: `instructions` (a file or text
+    named by a variable or a setting), `system_prompt` (an argument), `file` (read on the command
+    line), `mcp`, `prompt` (put before the person's own words), `none`."""
     capacity: int
     """Most UTF-8 bytes that surely arrive whole (adapters state stricter native units in bytes)."""
     proof: bool
-    """Whether the text is found again in the native store when it was delivered."""
+    """Whether the text is found again in the native store when it was delivered, so that its
+    reader yields a `Sighting`. Without proof a delivery stays `unverified` for good."""
     why: str | None = None
     """Why it is not the preferred channel: "hooks are switched off in …"."""
 
@@ -146,27 +159,125 @@ class Launch(NamedTuple):
     """Sentences for the start line: what differs from what the person may expect."""
 
 
+class Dialect(NamedTuple):
+    """How a harness talks to our hook, as data: `launcher/hook.py` knows no harness.
+
+    The hook reads one JSON object from stdin and prints at most one answer. The defaults are those
+    of harnesses whose hooks look like Claude Code's.
+    """
+
+    event: str = "hook_event_name"
+    """Member that names the event. Where none does, the hook is called with `--event NAME`."""
+    session: str = "session_id"
+    """Member with the native session id."""
+    transcript: str = "transcript_path"
+    events: Mapping[str, str] = _NONE
+    """The harness's event name -> ours (`SessionStart`, `SessionEnd`, `Prompt`); names that are
+    not there stay as they are."""
+    sources: Mapping[str, str] = _NONE
+    """Its word for why a session starts -> ours (startup, resume, fork, clear, compact)."""
+    delivers: str = "SessionStart"
+    """Our name of the event on which a briefing is printed. On `Prompt` it is printed with the
+    first prompt of each session in a run."""
+    answer: str = ANSWER
+    """What is printed: JSON in which the text "@briefing" stands for the briefing and "@event" for
+    the harness's name of the event; or just @briefing: the briefing as plain text."""
+
+    def document(self) -> dict[str, object]:
+        """Return it as JSON-ready values, as `hook.json` holds it."""
+        return {**self._asdict(), "events": dict(self.events), "sources": dict(self.sources)}
+
+
+class About(NamedTuple):
+    """What a harness's adapter and importer settle, in sentences: `docs/harnesses.md`.
+
+    Only what was seen with the verified versions; anything that was merely read says so.
+    """
+
+    create: str
+    """Arguments that start a new session."""
+    resume: str
+    session_id: str
+    """Chosen or discovered, and how a run knows which sessions it touched."""
+    store: str
+    """Where sessions are kept, with every variable that moves them."""
+    format: str
+    """Format and versions."""
+    identity: str
+    """What identifies a record and orders it; what forks copy."""
+    rewrites: str
+    """What of the store is rewritten in place, written twice, compressed or deleted."""
+    visible: str
+    """What counts as said and done."""
+    hidden: str
+    """What is injected or reasoned, and dropped."""
+    compaction: str
+    tools: str
+    """Calls and outcomes."""
+    turns: str
+    """Ends of turns, usage, limits."""
+    context_create: str
+    """Channel with its capacity on a new session."""
+    context_resume: str
+    proof: str
+    """Whether the text lands in the store, and how its delivery is proven there."""
+    first_run: str
+    """Screens that are left to the person."""
+    one_shot: str
+    """Noninteractive forms."""
+    yolo: str
+    utilities: str
+    """Calls that pass straight through."""
+    exit_codes: str
+    """Of unknown sessions and dead providers."""
+    dangers: str
+    """Known dangers, each with the defence."""
+
+
+CAPABILITIES: Final = (
+    "session id",
+    "resume",
+    "context on create",
+    "context on resume",
+    "proof of delivery",
+    "one-shot",
+    "interactive",
+    "several sessions in one run",
+)
+"""What `Adapter.capabilities` answers, each with one sentence that also says why something does
+not work."""
+
+
 class Adapter(Protocol):
     """Launch side of one harness."""
 
     name: str
-    aliases: tuple[str, ...]
     title: str
     """For people: "Codex", "Claude Code"."""
     program_names: tuple[str, ...]
     """Executable names on PATH, best first."""
-    home_variable: str
-    """Environment variable that names the store home: `CODEX_HOME`, `CLAUDE_CONFIG_DIR`."""
-    parent_variables: tuple[str, ...]
-    """Variables that this harness sets for its own children; removed from every child of ours."""
+    home_variables: tuple[str, ...]
+    """Environment variables that decide where the store is, the strongest first; a blank one counts
+    as unset. May be empty: then only the person's home directory decides."""
     verified: tuple[str, ...]
     """Versions driven for real by the suite."""
     install_hint: str
     """One sentence: how a person gets it."""
     context_capacity: int
     """Bytes that the usual channel takes whole."""
-    hook_dialect: str
-    """What our hook prints: "codex" or "claude"."""
+    dialect: Dialect
+    """How the harness's hooks, or our extension in it, talk to our hook."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names that people type."""
+
+    @property
+    def parent_variables(self) -> tuple[str, ...]:
+        """Variables that this harness sets for its own children; no child of ours inherits them."""
+
+    def home_environment(self, home: Path) -> Mapping[str, str]:
+        """Return the variables that put the store into a folder: `home` of a harness entry."""
 
     def classify(self, args: Sequence[str]) -> Invocation:
         """Understand native arguments; never raises, an unknown option is left alone."""
@@ -199,7 +310,10 @@ class Adapter(Protocol):
         """Build argv, environment and files. The user's own arguments keep their order."""
 
     def capabilities(self, program: Program | None) -> Mapping[str, str]:
-        """Return what works, for `harnesses` and `doctor`: chosen id, resume, context, proof, …"""
+        """Return what works, for `harnesses` and `doctor`: a sentence for each of CAPABILITIES."""
+
+    def about(self) -> About:
+        """Return what is settled about this harness, for the documentation."""
 
 
 class Question(NamedTuple):

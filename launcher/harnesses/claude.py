@@ -16,19 +16,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from launcher.harnesses import claude_args, claude_settings, claude_store, parents, programs
+from launcher.harnesses import (
+    claude_args,
+    claude_program,
+    claude_settings,
+    claude_store,
+    programs,
+)
 from launcher.harnesses.argv import Item
 from launcher.harnesses.base import (
+    About,
     Adapter,
+    Asking,
     Channel,
     Invocation,
     Launch,
     LaunchRequest,
     Preflight,
     Program,
+    Question,
+    Reply,
     Select,
+    Spoken,
 )
 from launcher.harnesses.claude_args import Call
+from launcher.harnesses.frame import Frame, no_channel, uuid4
 
 if TYPE_CHECKING:
     from launcher.diagnosis.finding import Finding
@@ -47,18 +59,15 @@ _SNAPSHOT: Final = "--system-prompt-snapshot"
 _BYPASS: Final = "--dangerously-skip-permissions"
 
 
-class Claude:
+class Claude(Frame):
     """Launch side of Claude Code."""
 
     name = "claude"
-    aliases: tuple[str, ...] = ("claude-code",)
     title = "Claude Code"
     program_names: tuple[str, ...] = ("claude",)
     verified: tuple[str, ...] = ("2.1.332", "2.1.197")
     install_hint = "npm install -g @anthropic-ai/claude-code"
-    hook_dialect = "claude"
-    home_variable = "CLAUDE_CONFIG_DIR"
-    parent_variables: tuple[str, ...] = parents.CLAUDE
+    home_variables: tuple[str, ...] = ("CLAUDE_CONFIG_DIR",)
     context_capacity = HOOK_CAPACITY
 
     def __init__(self, managed: Path = claude_settings.MANAGED) -> None:
@@ -70,7 +79,7 @@ class Claude:
 
     def inspect(self, path: Path, env: Mapping[str, str]) -> Program:
         """Resolve npm's wrapper and ask the native program what it is and can."""
-        native = programs.claude_native(path)
+        native = claude_program.native(path)
         questions = programs.Questions(native, env, "CLAUDE_CONFIG_DIR")
         version = programs.version_in(questions.ask("--version"))
         features = {"hooks"}
@@ -85,9 +94,9 @@ class Claude:
             complete=questions.all_answered,
         )
 
-    def channel(self, request: LaunchRequest) -> Channel:
-        """Return how context reaches the model on this launch."""
-        return _Plan.of(request, self._managed).channel
+    def planned(self, request: LaunchRequest) -> _Plan:
+        """Return the launch under construction."""
+        return _Plan.of(request, self._managed)
 
     def preflight(
         self,
@@ -102,26 +111,44 @@ class Claude:
         del cwd, args  # any directory will do: `plan` resumes by path where the id is not enough
         return claude_store.preflight(home, native_id, path)
 
-    def plan(self, request: LaunchRequest, channel: Channel) -> Launch:
-        """Build the launch."""
-        return _Plan.of(request, self._managed).launch(channel)
-
     def capabilities(self, program: Program | None) -> Mapping[str, str]:
         """Say what works, for people."""
         del program  # the same for all versions seen
         return {
             "session id": "chosen by us before the start",
             "resume": "by id, or by the file's path from another directory",
-            "context": "SessionStart hook of settings in the run's folder",
+            "context on create": "SessionStart hook of settings in the run's folder",
+            "context on resume": "the same hook",
             "proof of delivery": "found again in the transcript",
+            "one-shot": "-p",
+            "interactive": "yes",
             "several sessions in one run": "followed",
         }
+
+    def about(self) -> About:
+        """Return what is settled about Claude Code."""
+        from launcher.harnesses import claude_about  # only the documentation asks
+
+        return claude_about.ABOUT
 
     def diagnose(self, home: Path, cwd: Path, env: Mapping[str, str]) -> Sequence[Finding]:
         """Tell how long claude keeps sessions."""
         from launcher.harnesses import claude_diagnosis  # only `doctor` asks
 
         return claude_diagnosis.diagnose(home, cwd, env, self._managed)
+
+    def ask(self, question: Question) -> Asking:
+        """Build the child that asks a session in a fork."""
+        from launcher.harnesses import claude_ask  # only `handoff draft --with` asks
+
+        return claude_ask.ask(question)
+
+    def reply(self, question: Question, spoken: Spoken) -> Reply:
+        """Read what it answered."""
+        from launcher.harnesses import claude_ask  # only `handoff draft --with` asks
+
+        del question  # everything is in what it printed
+        return claude_ask.reply(spoken)
 
 
 class _Plan(NamedTuple):
@@ -140,12 +167,12 @@ class _Plan(NamedTuple):
     @property
     def channel(self) -> Channel:
         if not self.request.briefing:
-            return _none("the briefing is switched off for this run")
+            return no_channel("the briefing is switched off for this run")
         if self.hooks_off is None:
             return Channel(name="hook", capacity=HOOK_CAPACITY, proof=True)
         problem = self._prompt_problem()
         if problem is not None:
-            return _none(f"{self.hooks_off}, and {problem}")
+            return no_channel(f"{self.hooks_off}, and {problem}")
         return Channel(
             name="system_prompt", capacity=PROMPT_CAPACITY, proof=False, why=self.hooks_off
         )
@@ -190,11 +217,11 @@ class _Plan(NamedTuple):
         if invocation.select is Select.NONE:
             if request.resume is not None:
                 return [f"--resume={self._resumable(request.resume)}"], request.resume
-            fresh = _uuid4()
+            fresh = uuid4()
             return [f"--session-id={fresh}"], fresh
         if invocation.select is Select.FORK:
             chosen = invocation.facts.get("fork")
-            fresh = chosen or _uuid4()
+            fresh = chosen or uuid4()
             return [] if chosen else [f"--session-id={fresh}"], fresh
         if invocation.select in (Select.CREATE, Select.RESUME):
             return [], invocation.native_id
@@ -280,22 +307,9 @@ def _put(args: list[str], own: list[Item], flag: str) -> tuple[list[str], bool]:
     return args, bool(own)
 
 
-def _none(why: str) -> Channel:
-    return Channel(name="none", capacity=0, proof=False, why=why)
-
-
 def _blank(env: Mapping[str, str]) -> tuple[str, ...]:
     name = "CLAUDE_CONFIG_DIR"
     return (name,) if name in env and not env[name].strip() else ()
-
-
-def _uuid4() -> str:
-    """Return a random UUID; the uuid module would cost more than the launch may."""
-    raw = bytearray(os.urandom(16))
-    raw[6] = raw[6] & 0x0F | 0x40
-    raw[8] = raw[8] & 0x3F | 0x80
-    digits = raw.hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 ADAPTER: Final[Adapter] = Claude()

@@ -18,22 +18,28 @@ from launcher.harnesses import (
     codex_args,
     codex_config,
     codex_hooks,
+    codex_program,
     codex_store,
-    parents,
     programs,
 )
 from launcher.harnesses.argv import Kind
 from launcher.harnesses.base import (
+    About,
     Adapter,
+    Asking,
     Channel,
     Invocation,
     Launch,
     LaunchRequest,
     Preflight,
     Program,
+    Question,
+    Reply,
     Select,
+    Spoken,
 )
 from launcher.harnesses.codex_args import Call
+from launcher.harnesses.frame import Frame, no_channel
 
 if TYPE_CHECKING:
     from launcher.diagnosis.finding import Finding
@@ -54,18 +60,15 @@ _CAUTIOUS: Final = ("--ask-for-approval", "--sandbox", "--full-auto", "--approve
 _BYPASS: Final = "--dangerously-bypass-approvals-and-sandbox"
 
 
-class Codex:
+class Codex(Frame):
     """Launch side of the Codex CLI."""
 
     name = "codex"
-    aliases: tuple[str, ...] = ()
     title = "Codex"
     program_names: tuple[str, ...] = ("codex",)
     verified: tuple[str, ...] = ("0.171.0", "0.130.0", "0.98.0")
     install_hint = "npm install -g @openai/codex"
-    hook_dialect = "codex"
-    home_variable = "CODEX_HOME"
-    parent_variables: tuple[str, ...] = parents.CODEX
+    home_variables: tuple[str, ...] = ("CODEX_HOME",)
     context_capacity = HOOK_CAPACITY
 
     def __init__(self, system: Path = codex_config.SYSTEM) -> None:
@@ -77,7 +80,7 @@ class Codex:
 
     def inspect(self, path: Path, env: Mapping[str, str]) -> Program:
         """Resolve npm's script and ask the native program what it is and can."""
-        native = programs.codex_native(path)
+        native = codex_program.native(path)
         questions = programs.Questions(native, env, "CODEX_HOME")
         version = programs.version_in(questions.ask("--version"))
         features = set()
@@ -100,9 +103,9 @@ class Codex:
             complete=questions.all_answered,
         )
 
-    def channel(self, request: LaunchRequest) -> Channel:
-        """Return how context reaches the model on this launch."""
-        return _Plan.of(request, self._system).channel
+    def planned(self, request: LaunchRequest) -> _Plan:
+        """Return the launch under construction."""
+        return _Plan.of(request, self._system)
 
     def preflight(
         self,
@@ -117,20 +120,26 @@ class Codex:
         call = codex_args.take_apart(args)
         return codex_store.preflight(home, native_id, path, cwd, call, self._system)
 
-    def plan(self, request: LaunchRequest, channel: Channel) -> Launch:
-        """Build the launch."""
-        return _Plan.of(request, self._system).launch(channel)
-
     def capabilities(self, program: Program | None) -> Mapping[str, str]:
         """Say what works, for people."""
         hooks = program is None or "hooks" in program.features
+        fallback = "developer instructions: this version has no hooks"
         return {
             "session id": "given by codex, known from its hook after the start",
             "resume": "by id, interactive and exec",
-            "context": "SessionStart hook" if hooks else "developer instructions",
-            "proof of delivery": "found again in the rollout" if hooks else "none",
-            "several sessions in one run": "followed" if hooks else "not followed",
+            "context on create": "SessionStart hook in session flags" if hooks else fallback,
+            "context on resume": "the same hook" if hooks else fallback,
+            "proof of delivery": "found again in the rollout" if hooks else "none without hooks",
+            "one-shot": "exec, review",
+            "interactive": "yes",
+            "several sessions in one run": "followed" if hooks else "not followed without hooks",
         }
+
+    def about(self) -> About:
+        """Return what is settled about Codex."""
+        from launcher.harnesses import codex_about  # only the documentation asks
+
+        return codex_about.ABOUT
 
     def diagnose(self, home: Path, cwd: Path, env: Mapping[str, str]) -> Sequence[Finding]:
         """Tell whether codex's background server runs."""
@@ -138,6 +147,18 @@ class Codex:
 
         del cwd, env
         return codex_diagnosis.diagnose(home)
+
+    def ask(self, question: Question) -> Asking:
+        """Build the child that asks a session in a fork."""
+        from launcher.harnesses import codex_ask  # only `handoff draft --with` asks
+
+        return codex_ask.ask(question, self._system)
+
+    def reply(self, question: Question, spoken: Spoken) -> Reply:
+        """Read what it answered."""
+        from launcher.harnesses import codex_ask  # only `handoff draft --with` asks
+
+        return codex_ask.reply(question, spoken)
 
 
 class _Plan(NamedTuple):
@@ -169,11 +190,11 @@ class _Plan(NamedTuple):
     @property
     def channel(self) -> Channel:
         if not self.request.briefing:
-            return _none("the briefing is switched off for this run")
+            return no_channel("the briefing is switched off for this run")
         if self.call.has("--remote"):
-            return _none("the session runs on another server (--remote)")
+            return no_channel("the session runs on another server (--remote)")
         if self.call.command[-1:] == ("review",):
-            return _none("codex runs no session hook for a review")
+            return no_channel("codex runs no session hook for a review")
         why = self.no_hook()
         if why is None:
             limited = "context_limit" in self.request.program.features
@@ -273,7 +294,7 @@ class _Plan(NamedTuple):
 
     def _environment(self) -> dict[str, str]:
         request = self.request
-        added = programs.codex_shim_env(request.program.path, request.env)
+        added = codex_program.shim_env(request.program.path, request.env)
         if resolve_home(request.env) != request.home:
             added["CODEX_HOME"] = str(request.home)
         return added
@@ -292,10 +313,6 @@ def resolve_home(env: Mapping[str, str]) -> Path:
     """Return the store home of an environment; a blank variable counts as unset."""
     named = env.get("CODEX_HOME", "").strip()
     return Path(named) if named else Path(env.get("HOME", "/")) / ".codex"
-
-
-def _none(why: str) -> Channel:
-    return Channel(name="none", capacity=0, proof=False, why=why)
 
 
 def _blank(env: Mapping[str, str]) -> tuple[str, ...]:

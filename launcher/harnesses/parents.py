@@ -1,29 +1,31 @@
-"""Variables that harnesses set for their own tools and hooks.
+"""Variables that harnesses set for their own tools and hooks, by harness.
 
 They describe an outer session. A child of ours must not see them, whichever harness the outer one
-was: with CLAUDE_CODE_CHILD_SESSION set, Claude Code writes no transcript at all.
+was: with the mark of a child session set, some harnesses write no transcript at all. They stand
+here and not in the adapters, because every launch needs them and loads one adapter only.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-CLAUDE: Final = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_SESSION_ATTENDED",
-    "CLAUDE_CODE_CHILD_NOTES_DIR",
-    "CLAUDE_PID",
-    "CLAUDE_EFFORT",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PROJECT_DIR",
-    "AI_AGENT",
-    "TRACEPARENT",
-)
-"""Observed in hooks and tools of Claude Code 2.1."""
-CODEX: Final = ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_VERSION")
-"""Observed in tools of Codex 0.171."""
-ALL: Final = (*CLAUDE, *CODEX)
+MARKS: Final[dict[str, tuple[str, ...]]] = {
+    "claude": (
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_EXECPATH",
+        "CLAUDE_CODE_SESSION_ATTENDED",
+        "CLAUDE_CODE_CHILD_NOTES_DIR",
+        "CLAUDE_PID",
+        "CLAUDE_EFFORT",
+        "CLAUDE_ENV_FILE",
+        "CLAUDE_PROJECT_DIR",
+        "AI_AGENT",
+        "TRACEPARENT",
+    ),
+    "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_VERSION"),
+}
+"""Observed in hooks and tools of Claude Code 2.1 and Codex 0.171."""
+ALL: Final = tuple(dict.fromkeys(name for marks in MARKS.values() for name in marks))

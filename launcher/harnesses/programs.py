@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import json
 import platform
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 TIME_LIMIT: Final = 5.0
 """Seconds that all questions to one program may take together."""
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+(?:[-+.][0-9A-Za-z.-]+)?")
+_NUMBER: Final = re.compile(r"\d+")
 _SMALL: Final = 1 << 16
 """Bytes; a shim is smaller, a native program is not."""
 
@@ -24,10 +26,10 @@ class Questions:
     The program gets an empty home of its own, so that asking it changes nothing of the person's.
     """
 
-    def __init__(self, path: Path, env: Mapping[str, str], home_variable: str) -> None:
+    def __init__(self, path: Path, env: Mapping[str, str], *home_variables: str) -> None:
         self._path = path
         self._env = dict(env)
-        self._variable = home_variable
+        self._variables = home_variables
         self._deadline = time.monotonic() + TIME_LIMIT
         self.all_answered = True
         """False once the time was over before an answer was there."""
@@ -45,7 +47,7 @@ class Questions:
             try:
                 done = subprocess.run(
                     [str(self._path), *args],
-                    env={**self._env, self._variable: home},
+                    env={**self._env, **dict.fromkeys(self._variables, home)},
                     cwd=home,
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
@@ -66,68 +68,66 @@ def version_in(text: str | None) -> str | None:
     return found.group() if found else None
 
 
-def codex_native(path: Path) -> Path:
-    """Return the native codex behind npm's script, or the resolved path when it is native.
+class Package(NamedTuple):
+    """An npm package in which a script was found."""
 
-    Layouts seen: the platform package beside or inside the package, `vendor/<triple>/bin/codex`
-    (0.171.0) or `vendor/<triple>/codex/codex` (0.130.0), and bundled in the package (0.98.0).
+    folder: Path
+    version: str | None
+    node: str | None
+    """What its `engines` say of node: `>=22.19.0`."""
+
+
+def package_of(path: Path, name: str) -> Package | None:
+    """Return the npm package that a script, or a link to one, belongs to."""
+    for folder in path.resolve().parents:
+        try:
+            document = json.loads((folder / "package.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(document, dict) and document.get("name") == name:
+            engines = document.get("engines")
+            node = engines.get("node") if isinstance(engines, dict) else None
+            return Package(
+                folder=folder,
+                version=str(document["version"]) if "version" in document else None,
+                node=node if isinstance(node, str) else None,
+            )
+    return None
+
+
+def node_problems(path: Path, name: str, env: Mapping[str, str]) -> list[str]:
+    """Return why a node script of an npm package cannot start here, as far as that can be told.
+
+    A script says with its first line which node it wants: the first on PATH. Packages say how new
+    it has to be, and fail in odd ways with an older one.
     """
-    real = path.resolve()
-    if not _is_script(real):
-        return real
-    package = real.parent.parent
-    for owner in _owners(package, f"@openai/codex-{_platform()}"):
-        for triple in _triples():
-            for inside in ("bin/codex", "codex/codex"):
-                native = owner / "vendor" / triple / inside
-                if os.access(native, os.X_OK):
-                    return native
-    return real
+    package = package_of(path, name)
+    if package is None or not is_script(path.resolve()):
+        return []
+    node = shutil.which("node", path=env.get("PATH"))
+    if node is None:
+        return [f"{name} needs node{package.node or ''}, and there is none on PATH"]
+    least = numbers(package.node)
+    found = version_in(Questions(Path(node), env).ask("--version"))
+    if not (package.node or "").startswith(">=") or found is None or numbers(found) >= least:
+        return []
+    return [f"{name} needs node {package.node}, and PATH has {found} ({node})"]
 
 
-def codex_shim_env(native: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Return what npm's script would have added to the environment of this native codex.
-
-    The marks tell codex how it is updated; the folder holds programs it expects on PATH.
-    """
-    vendor = next((p for p in native.parents if p.name == "vendor"), None)
-    if vendor is None:
-        return {}
-    owner = vendor.parent
-    package = next(
-        (p for p in (owner, owner.parent / "codex", *owner.parents) if _is_codex_package(p)), None
-    )
-    if package is None:
-        return {}
-    added = {f"CODEX_MANAGED_BY_{_installer(package)}": "1"}
-    added["CODEX_MANAGED_PACKAGE_ROOT"] = str(package)
-    tools = native.parent.parent / "path"
-    if native.parent.name == "codex" and tools.is_dir():
-        added["PATH"] = os.pathsep.join(filter(None, (str(tools), env.get("PATH"))))
-    return added
+def numbers(version: str | None) -> tuple[int, ...]:
+    """Return the first three numbers of a version, for comparison."""
+    return tuple(map(int, _NUMBER.findall(version or "")[:3]))
 
 
-def claude_native(path: Path) -> Path:
-    """Return the native claude behind npm's wrapper, or the resolved path."""
-    real = path.resolve()
-    package = next((p for p in real.parents if p.name == "claude-code"), None)
-    if package is None or not _is_script(real):
-        return real
-    for suffix in (_platform(), f"{_platform()}-musl"):
-        for owner in _owners(package, f"@anthropic-ai/claude-code-{suffix}"):
-            if os.access(owner / "claude", os.X_OK):
-                return owner / "claude"
-    return real
-
-
-def _owners(package: Path, name: str) -> Iterator[Path]:
+def owners(package: Path, name: str) -> Iterator[Path]:
     """Yield where node would look for a package, the asking package's own folder last."""
     for folder in (package, *package.parents):
         yield folder / "node_modules" / name
     yield package
 
 
-def _is_script(path: Path) -> bool:
+def is_script(path: Path) -> bool:
+    """Whether a program is a script or a small shim, not a native program."""
     try:
         with path.open("rb") as file:
             return file.read(2) == b"#!" or path.stat().st_size < _SMALL
@@ -135,29 +135,12 @@ def _is_script(path: Path) -> bool:
         return False
 
 
-def _is_codex_package(path: Path) -> bool:
-    return (path / "bin" / "codex.js").is_file()
-
-
-def _installer(package: Path) -> str:
-    if ".bun" in package.parts:
-        return "BUN"
-    modules = package.parent.parent
-    pnpm = ".pnpm" in package.parts or (modules / ".modules.yaml").is_file()
-    return "PNPM" if pnpm else "NPM"
-
-
-def _platform() -> str:
+def npm_platform() -> str:
+    """Return how most npm packages name this system: linux-x64."""
     system = {"darwin": "darwin"}.get(sys.platform, "linux")
-    return f"{system}-{'arm64' if _arm() else 'x64'}"
+    return f"{system}-{'arm64' if is_arm() else 'x64'}"
 
 
-def _triples() -> tuple[str, ...]:
-    machine = "aarch64" if _arm() else "x86_64"
-    if sys.platform == "darwin":
-        return (f"{machine}-apple-darwin",)
-    return (f"{machine}-unknown-linux-musl", f"{machine}-unknown-linux-gnu")
-
-
-def _arm() -> bool:
+def is_arm() -> bool:
+    """Whether this is an ARM processor."""
     return platform.machine().lower() in ("arm64", "aarch64")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from typing import Final, cast
+from typing import cast
 
+from importers import registry as importers
 from launcher.harnesses import parents
 from launcher.harnesses.base import Adapter
-from ledger.errors import UnavailableError
-
-GROUP: Final = "workstream.harnesses"
-"""Entry-point group of third parties; looked at for names that are not built in. An entry is a
-module with an `ADAPTER` (this side) and an `IMPORTER`."""
-_BUILT_IN: Final = {"codex": "launcher.harnesses.codex", "claude": "launcher.harnesses.claude"}
-"""Name -> module whose attribute `ADAPTER` is the adapter."""
-_ALIASES: Final = {"claude-code": "claude"}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in harnesses, without aliases."""
-    return tuple(_BUILT_IN)
+    return tuple(importers.HARNESSES)
+
+
+def aliases(name: str) -> tuple[str, ...]:
+    """Return the other names of a built-in harness."""
+    return importers.HARNESSES.get(name, ())
 
 
 def get(name: str) -> Adapter:
@@ -28,10 +26,11 @@ def get(name: str) -> Adapter:
     Raises UnavailableError, which lists what exists, when there is none, or when a third party's
     cannot be loaded.
     """
-    module = _BUILT_IN.get(_ALIASES.get(name, name))
-    if module is None:
-        return _third_party(name)
-    return cast(Adapter, importlib.import_module(module).ADAPTER)
+    name = importers.canonical(name)
+    if name in importers.HARNESSES:
+        module = importlib.import_module(f"launcher.harnesses.{importers.module_of(name)}")
+        return cast(Adapter, module.ADAPTER)
+    return cast(Adapter, importers.installed(name, "ADAPTER"))
 
 
 def parent_variables() -> tuple[str, ...]:
@@ -41,22 +40,4 @@ def parent_variables() -> tuple[str, ...]:
 
 def third_party_names() -> tuple[str, ...]:
     """Return the names of installed third-party harnesses; scans the installed packages."""
-    from importlib.metadata import entry_points
-
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
-
-
-def _third_party(name: str) -> Adapter:
-    from importlib.metadata import entry_points
-
-    found = entry_points(group=GROUP, name=name)
-    for entry in found:
-        try:
-            return cast(Adapter, entry.load().ADAPTER)
-        except Exception as error:
-            raise UnavailableError(
-                f"the harness {name} cannot be loaded from {entry.value}",
-                detail=f"{type(error).__name__}: {error}",
-            ) from error
-    known = ", ".join([*names(), *third_party_names()])
-    raise UnavailableError(f"there is no harness named {name}", next_step=f"Known: {known}")
+    return importers.installed_names()

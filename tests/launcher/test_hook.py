@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from launcher import hook
+from launcher.harnesses.base import Dialect
 from ledger import ids
 
 NONCE = "k3q7zz5m2a"
+USUAL = Dialect()
 
 
 class Run:
@@ -42,21 +44,26 @@ class Run:
         body = f"BEGIN {ids.DELIVERY_PLACEHOLDER}\n{text} é\nEND {ids.DELIVERY_PLACEHOLDER}\n"
         (self.folder / f"{name}.txt").write_text(body, encoding="utf-8")
 
-    def write(self, briefings: dict[str, Any]) -> None:
+    def write(
+        self, briefings: dict[str, Any], dialect: Dialect = USUAL, *, proof: bool = True
+    ) -> None:
         settings = {
             "version": 1,
             "run": "r",
             "nonce": NONCE,
-            "dialect": "codex",
+            "dialect": dialect.document(),
+            "proof": proof,
             "events": str(self.events),
             "briefings": briefings,
         }
         (self.folder / "hook.json").write_text(json.dumps(settings), encoding="utf-8")
 
-    def call(self, payload: dict[str, Any] | str) -> subprocess.CompletedProcess[bytes]:
+    def call(
+        self, payload: dict[str, Any] | str, *arguments: str
+    ) -> subprocess.CompletedProcess[bytes]:
         text = payload if isinstance(payload, str) else json.dumps(payload)
         return subprocess.run(
-            [sys.executable, "-I", "-S", str(self.script)],
+            [sys.executable, "-I", "-S", str(self.script), *arguments],
             input=text.encode(),
             capture_output=True,
             env={},
@@ -172,6 +179,7 @@ def test_an_event_is_noted_with_what_the_harness_said(run: Run) -> None:
         "agent": None,
         "briefing": 1,
         "delivery": ids.delivery_id(NONCE, 1),
+        "proof": True,
     }
 
 
@@ -274,3 +282,66 @@ class TestServer:
 
     def test_a_notification_gets_no_answer(self, run: Run) -> None:
         assert self.talk(run, {"jsonrpc": "2.0", "method": "notifications/initialized"}) == []
+
+
+NEW = {"sessions": {}, "new": {"id": 2, "file": "new.txt"}}
+
+
+def test_another_dialect_is_spoken_as_the_adapter_says(run: Run) -> None:
+    run.write(
+        NEW,
+        Dialect(
+            session="sessionId",
+            transcript="transcriptPath",
+            events={"sessionStart": "SessionStart"},
+            sources={"new": "startup"},
+            answer='{"additionalContext":"@briefing"}',
+        ),
+    )
+    payload = {"sessionId": "s", "source": "new", "transcriptPath": "/t"}
+    done = run.call(payload, "--event", "sessionStart")
+    (line,) = run.lines()
+    assert json.loads(done.stdout)["additionalContext"].startswith("BEGIN dlv_")
+    told = {name: line[name] for name in ("event", "session", "source", "transcript")}
+    assert told == {
+        "event": "SessionStart",
+        "session": "s",
+        "source": "startup",
+        "transcript": "/t",
+    }
+
+
+def test_with_prompts_a_session_is_told_once_in_a_run(run: Run) -> None:
+    run.write(NEW, Dialect(delivers="Prompt", events={"UserPromptSubmit": "Prompt"}))
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s"}
+    assert run.context(session_id="s", source="startup") is None
+    first, second = run.call(prompt), run.call(prompt)
+    other = run.call({**prompt, "session_id": "../t"})
+    printed = json.loads(first.stdout)["hookSpecificOutput"]
+    assert printed["hookEventName"] == "UserPromptSubmit"
+    assert second.stdout == b""
+    assert json.loads(other.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_fork_told_with_its_first_prompt_gets_what_is_new_to_its_parent(run: Run) -> None:
+    entry = {"id": 3, "file": "clear.txt"}
+    run.write({**NEW, "fork": entry}, Dialect(delivers="Prompt"))
+    run.context(session_id="fork", source="startup")
+    told = [
+        run.call({"hook_event_name": "Prompt", "session_id": name}).stdout.decode()
+        for name in ("fork", "another")
+    ]
+    assert ["a pointer" in text for text in told] == [True, False]
+
+
+def test_plain_text_is_printed_where_the_harness_wants_it(run: Run) -> None:
+    run.write(NEW, Dialect(answer=hook.TEXT))
+    done = run.call({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+    assert done.stdout.decode().startswith("BEGIN dlv_")
+    assert "é" in done.stdout.decode()
+
+
+def test_a_printing_without_proof_says_so(run: Run) -> None:
+    run.write(NEW, proof=False)
+    run.context(session_id="s", source="startup")
+    assert [line["proof"] for line in run.lines()] == [False]

@@ -47,7 +47,7 @@ def request(
         invocation=adapter.classify(args),
         program=program or Program(path=Path("/opt/agent"), version="9.9.9", features=features),
         entry_args=tuple(entry_args),
-        env=env if env is not None else {"HOME": str(root), adapter.home_variable: str(store)},
+        env=env if env is not None else {"HOME": str(root), **adapter.home_environment(store)},
         cwd=work,
         home=store,
         run_dir=run_dir,
@@ -86,7 +86,7 @@ def prepare(adapter: Adapter, wanted: LaunchRequest, text: str) -> tuple[Channel
         "version": 1,
         "run": "run",
         "nonce": NONCE,
-        "dialect": adapter.hook_dialect,
+        "dialect": adapter.dialect.document(),
         "events": str(wanted.run_dir / "events.jsonl"),
         "briefings": briefings,
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launcher import executables
-from launcher.harnesses import programs, registry
+from launcher.harnesses import claude_program, codex_program, programs, registry
 from launcher.harnesses.base import Adapter
 from launcher.harnesses.codex import Codex
 from ledger.errors import UnavailableError
@@ -48,20 +48,20 @@ def test_codex_is_found_behind_npms_script(tmp_path: Path, layout: str) -> None:
     modules = tmp_path / "node_modules"
     link = shim(modules)
     native = executable(modules / layout)
-    assert programs.codex_native(link) == native
-    assert programs.codex_shim_env(native, {"PATH": "/bin"})["CODEX_MANAGED_BY_NPM"] == "1"
+    assert codex_program.native(link) == native
+    assert codex_program.shim_env(native, {"PATH": "/bin"})["CODEX_MANAGED_BY_NPM"] == "1"
 
 
 def test_a_script_without_its_native_program_stays(tmp_path: Path) -> None:
     link = shim(tmp_path / "node_modules")
-    assert programs.codex_native(link) == link.resolve()
+    assert codex_program.native(link) == link.resolve()
 
 
 def test_a_native_program_stays(tmp_path: Path) -> None:
     native = executable(tmp_path / "codex", "\x7fELF" + "x" * (1 << 17))
-    assert programs.codex_native(native) == native
-    assert programs.claude_native(native) == native
-    assert programs.codex_shim_env(native, {}) == {}
+    assert codex_program.native(native) == native
+    assert claude_program.native(native) == native
+    assert codex_program.shim_env(native, {}) == {}
 
 
 def test_tools_of_the_older_layout_are_on_path(tmp_path: Path) -> None:
@@ -70,16 +70,16 @@ def test_tools_of_the_older_layout_are_on_path(tmp_path: Path) -> None:
     native = executable(modules / "@openai" / "codex" / "vendor" / TRIPLE / "codex" / "codex")
     tools = native.parent.parent / "path"
     tools.mkdir()
-    assert programs.codex_shim_env(native, {"PATH": "/bin"})["PATH"] == f"{tools}:/bin"
+    assert codex_program.shim_env(native, {"PATH": "/bin"})["PATH"] == f"{tools}:/bin"
 
 
 @pytest.mark.parametrize("package", ["claude-code-linux-x64", "claude-code-linux-x64-musl"])
 def test_claude_is_found_behind_npms_wrapper(tmp_path: Path, package: str) -> None:
     scope = tmp_path / "node_modules" / "@anthropic-ai"
     wrapper = executable(scope / "claude-code" / "bin" / "claude.exe", "echo not installed\n")
-    assert programs.claude_native(wrapper) == wrapper
+    assert claude_program.native(wrapper) == wrapper
     native = executable(scope / package / "claude")
-    assert programs.claude_native(wrapper) == native
+    assert claude_program.native(wrapper) == native
 
 
 def test_a_program_is_asked_in_a_home_of_its_own(tmp_path: Path) -> None:
