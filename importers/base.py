@@ -186,6 +186,9 @@ class Usage(NamedTuple):
     output_tokens: int | None = None
     compactions: int = 0
     """Compactions newly seen with this item; added up."""
+    exceeded: bool | None = None
+    """True: the harness says that the context is full, a request did not fit. False: one was
+    answered, or the context was compacted, after that. None: neither was said."""
 
 
 class Limit(NamedTuple):

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from ledger.store import Store
+
+_CHUNK: Final = 400
+"""Ids per `IN (...)`."""
+_NEWEST: Final = 1_000
+"""Records of a session that are looked at for an open call."""
+_COUNTED: Final = 10_000
+"""Turns that are counted."""
 
 
 class FileChange(NamedTuple):
@@ -26,10 +33,24 @@ class Pressure(NamedTuple):
     """How full a session's context is, as its store says; None where it does not."""
 
     at: int
+    """When the harness recorded the newest figure."""
     model: str | None
     context_tokens: int | None
     limit_tokens: int | None
     compactions: int
+    exceeded_at: int | None
+    """When the harness said that the context is full, and no request was answered since."""
+
+
+class Work(NamedTuple):
+    """How much was done in a workstream, archives not counted."""
+
+    sessions: int
+    turns: int
+    turns_capped: bool
+    """There are more; no further than this was counted."""
+    last_at: int | None
+    """Time of the newest event."""
 
 
 def changes_since(
@@ -100,9 +121,98 @@ def plan(store: Store, session: int) -> list[tuple[str, str]]:
 
 def pressure(store: Store, sessions: Sequence[int]) -> dict[int, Pressure]:
     """Return the newest usage figures of sessions that have any."""
+    names = ", ".join(Pressure._fields)
     found = {}
-    for session in sessions:
-        row = store.one("SELECT * FROM session_usage WHERE session = ?", session)
-        if row is not None:
-            found[session] = Pressure(**{name: row[name] for name in Pressure._fields})
+    for start in range(0, len(sessions), _CHUNK):
+        chunk = sessions[start : start + _CHUNK]
+        rows = store.all(
+            f"SELECT session, {names} FROM session_usage"
+            f" WHERE session IN ({','.join('?' * len(chunk))})",
+            *chunk,
+        )
+        for row in rows:
+            values = {name: row[name] for name in Pressure._fields}
+            values["exceeded_at"] = values["exceeded_at"] or None
+            found[int(row["session"])] = Pressure(**values)
     return found
+
+
+def answered_since(store: Store, session: int, moment: int) -> bool:
+    """Tell whether a turn of a session was completed at or after a time."""
+    row = store.one(
+        "SELECT 1 FROM turn WHERE session = ? AND state = 'complete' AND ended_at >= ? LIMIT 1",
+        *(session, moment),
+    )
+    return row is not None
+
+
+def open_calls(store: Store, session: int, turn: str) -> int:
+    """Return how many tool calls of a session's newest turn have no result of their own.
+
+    Looks at the newest records only. The end of a call that was cut off is no result.
+    """
+    rows = store.all(
+        "SELECT event.kind, event.call_id, event.status FROM"
+        " (SELECT eid FROM membership WHERE session = ? AND record >= 0 AND active = 1"
+        " ORDER BY record DESC LIMIT ?) AS newest"
+        " JOIN event ON event.eid = newest.eid"
+        " WHERE event.turn = ? AND event.kind IN ('tool_call', 'tool_result')",
+        *(session, _NEWEST, turn),
+    )
+    called = {row["call_id"] for row in rows if row["kind"] == "tool_call"}
+    ended = {
+        row["call_id"]
+        for row in rows
+        if row["kind"] == "tool_result" and row["status"] != "interrupted"
+    }
+    return len(called - ended)
+
+
+def last_used(store: Store, workstream: int) -> int | None:
+    """Return the session that the newest run touched last, None when there was none."""
+    row = store.one(
+        "SELECT session FROM (SELECT id, started_at FROM run WHERE workstream = ?"
+        " ORDER BY started_at DESC LIMIT 20) AS recent"
+        " JOIN run_session ON run_session.run = recent.id"
+        " ORDER BY recent.started_at DESC, ordinal DESC LIMIT 1",
+        workstream,
+    )
+    return None if row is None else int(row["session"])
+
+
+def work(store: Store, workstream: int) -> Work:
+    """Return how much was done; turns are counted up to 10,000."""
+    sessions = store.one(
+        "SELECT count(*) AS n FROM session WHERE workstream = ? AND deliver = 1", workstream
+    )
+    turns = store.one(
+        "SELECT count(*) AS n FROM (SELECT 1 FROM session JOIN turn ON turn.session = session.id"
+        " WHERE session.workstream = ? AND session.deliver = 1 LIMIT ?)",
+        *(workstream, _COUNTED + 1),
+    )
+    newest = store.one(
+        "SELECT occurred_at AS at FROM event WHERE workstream = ? ORDER BY seq DESC LIMIT 1",
+        workstream,
+    )
+    counted = 0 if turns is None else int(turns["n"])
+    return Work(
+        sessions=0 if sessions is None else int(sessions["n"]),
+        turns=min(counted, _COUNTED),
+        turns_capped=counted > _COUNTED,
+        last_at=None if newest is None else int(newest["at"]),
+    )
+
+
+def compacted_since(
+    store: Store, workstream: int, seq: int, *, least: int, limit: int
+) -> list[tuple[str, int]]:
+    """Return (native id, compactions) of sessions compacted often after an event, most first."""
+    rows = store.all(
+        "SELECT session.native_id, count(*) AS n FROM event INDEXED BY event_compaction"
+        " JOIN session ON session.id = event.session"
+        " WHERE event.workstream = ? AND event.seq > ? AND event.kind = 'compaction'"
+        " AND session.deliver = 1 GROUP BY session.id HAVING n >= ?"
+        " ORDER BY n DESC, session.id DESC LIMIT ?",
+        *(workstream, seq, least, limit),
+    )
+    return [(str(row["native_id"]), int(row["n"])) for row in rows]

@@ -542,11 +542,25 @@ class Ingest:
         observations.turns(db, session.id, additions.turns)
         if additions.plan is not None and not work.forgotten:
             observations.plan(db, session.id, additions.plan)
-        observations.usage(db, session.id, additions.usage)
+        observations.usage(
+            db, session.id, additions.usage, after=self._inherited(work) if additions.usage else 0
+        )
         observations.limits(db, session, additions.limits, self._run)
         observations.files(db, session, additions.files, head_seq)
         observations.checks(db, session.id, additions.checks)
         observations.count_left_out(db, session.id, additions.left_out)
+
+    def _inherited(self, work: _Work) -> int:
+        """Return the time of the batch's newest event that another session brought; 0: none."""
+        newest = 0
+        for chunk in _chunks([item.eid for item in work.incoming if item.row is None]):
+            row = self._store.one(
+                f"SELECT max(occurred_at) FROM event WHERE eid IN ({_marks(chunk)})"
+                " AND session <> ?",
+                *(*chunk, self._session.id),
+            )
+            newest = max(newest, 0 if row is None or row[0] is None else int(row[0]))
+        return newest
 
     def _mark(
         self, db: sqlite3.Connection, work: _Work, additions: Additions, head_seq: int

@@ -53,27 +53,38 @@ def plan(db: sqlite3.Connection, session: int, item: incoming.NewPlan) -> None:
     )
 
 
-def usage(db: sqlite3.Connection, session: int, items: Iterable[incoming.NewUsage]) -> None:
-    """Store the newest figures; unknown ones leave what is there, compactions add up."""
+def usage(
+    db: sqlite3.Connection, session: int, items: Iterable[incoming.NewUsage], *, after: int = 0
+) -> None:
+    """Store the newest figures; unknown ones leave what is there, compactions add up.
+
+    A compaction without a figure makes the size of the context unknown, another model that of its
+    window. Items not younger than `after` were inherited by a fork: counters belong to one session.
+    """
     db.executemany(
         """
-        INSERT INTO session_usage
-            (session, at, model, context_tokens, limit_tokens, output_tokens, compactions)
-        VALUES (?,?,?,?,?,?,?)
+        INSERT INTO session_usage (session, at, model, context_tokens, limit_tokens,
+            output_tokens, compactions, exceeded_at)
+        VALUES (?,?,?,?,?,?,?,?)
         ON CONFLICT (session) DO UPDATE SET
             at = excluded.at,
             model = coalesce(excluded.model, model),
-            context_tokens = coalesce(excluded.context_tokens, context_tokens),
-            limit_tokens = coalesce(excluded.limit_tokens, limit_tokens),
+            context_tokens = CASE WHEN excluded.compactions > 0 THEN excluded.context_tokens
+                ELSE coalesce(excluded.context_tokens, context_tokens) END,
+            limit_tokens = CASE WHEN excluded.model <> model THEN excluded.limit_tokens
+                ELSE coalesce(excluded.limit_tokens, limit_tokens) END,
             output_tokens = coalesce(excluded.output_tokens, output_tokens),
-            compactions = compactions + excluded.compactions
+            compactions = compactions + excluded.compactions,
+            exceeded_at = coalesce(excluded.exceeded_at, exceeded_at)
         """,
         [
             (
                 *(session, item.at, item.model, item.context_tokens, item.limit_tokens),
                 *(item.output_tokens, item.compactions),
+                None if item.exceeded is None else item.at * item.exceeded,
             )
             for item in items
+            if item.at > after
         ],
     )
 

@@ -202,6 +202,7 @@ DDL: Final[tuple[str, ...]] = (
     # The person's own words of a long owed range are found without reading the range.
     "CREATE INDEX event_user ON event (workstream, seq) WHERE kind = 'user_message'",
     "CREATE INDEX event_run ON event (run) WHERE run IS NOT NULL",
+    "CREATE INDEX event_compaction ON event (workstream, seq) WHERE kind = 'compaction'",
     """
     CREATE TABLE body (
         eid        INTEGER PRIMARY KEY REFERENCES event(eid),
@@ -268,7 +269,8 @@ DDL: Final[tuple[str, ...]] = (
         context_tokens INTEGER,              -- tokens in the last request, as the harness recorded them
         limit_tokens   INTEGER,              -- context window, when the store has it
         output_tokens  INTEGER,
-        compactions    INTEGER NOT NULL DEFAULT 0
+        compactions    INTEGER NOT NULL DEFAULT 0,  -- of this session; those before a fork are not counted
+        exceeded_at    INTEGER               -- when the harness last said that the context is full; 0: not any more
     )
     """,
     """
@@ -471,6 +473,8 @@ DDL: Final[tuple[str, ...]] = (
         author_kind    TEXT NOT NULL CHECK (author_kind IN ('human', 'agent', 'launcher')),
         author_session INTEGER,              -- session row of the agent, when known
         observations   TEXT NOT NULL,        -- JSON list of host observations; untrusted
+        statement      TEXT,                 -- scrubbed: who says that the context got bad, and why
+        policy         TEXT,                 -- JSON record of the rollover policy that led to it, or NULL
         objective_digest TEXT,               -- of the objective the author was given, or NULL
         git            TEXT,                 -- JSON {head, branch, dirty_digest, tree}, or NULL
         at_seq         INTEGER NOT NULL,     -- head_seq of the workstream when it was prepared
@@ -519,6 +523,7 @@ DDL: Final[tuple[str, ...]] = (
         run            TEXT NOT NULL,        -- run at whose end it was made
         entry          TEXT NOT NULL,        -- harness entry of that run
         sessions       TEXT NOT NULL,        -- JSON list of session rows whose work it tells
+        observations   TEXT NOT NULL,        -- JSON list of host observations; untrusted
         git            TEXT,                 -- JSON, or NULL
         at_seq         INTEGER NOT NULL,
         PRIMARY KEY (workstream, directory)

@@ -88,10 +88,11 @@ def _sweep_bodies(store: Store) -> None:
 def _sweep_around(store: Store) -> None:
     """Take out what repeats the events' words elsewhere: titles, plans, drafts, receipts."""
     db = store.db
-    db.execute(
-        "DELETE FROM handoff_draft WHERE workstream IN"
-        f" (SELECT workstream FROM event WHERE eid IN ({SELECTED}))"
-    )
+    for drafted in ("handoff_draft WHERE", "handoff_prepared WHERE author_kind = 'launcher' AND"):
+        db.execute(
+            f"DELETE FROM {drafted} workstream IN"
+            f" (SELECT workstream FROM event WHERE eid IN ({SELECTED}))"
+        )
     db.execute(
         "UPDATE session SET title = NULL WHERE id IN ("
         " SELECT membership.session FROM membership JOIN event ON event.eid = membership.eid"

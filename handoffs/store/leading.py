@@ -51,11 +51,17 @@ def by_somebody(store: Store, workstream: Workstream) -> Found | None:
     """Return the newest handoff that a person or an agent made or brought here, or None."""
     candidates = [
         _readable(lambda: reading.head(store, workstream)),
-        _readable(lambda: next(iter(reading.open_prepared(store, workstream)), None)),
+        _readable(lambda: _prepared_by_somebody(store, workstream)),
         _readable(lambda: reading.transferred(store, workstream)),
     ]
     found = [item for item in candidates if item is not None]
     return max(found, key=lambda item: item.created_at, default=None)
+
+
+def _prepared_by_somebody(store: Store, workstream: Workstream) -> Found | None:
+    """Return the newest open prepared record that is not the launcher's own."""
+    found = reading.open_prepared(store, workstream)
+    return next((item for item in found if item.author.kind is not ActorKind.LAUNCHER), None)
 
 
 def _readable(read: Callable[[], T | None]) -> T | None:

@@ -15,6 +15,7 @@ from handoffs import validation
 from handoffs.canonical import content_digest, prepared_id, text_digest
 from handoffs.facts import Facts
 from handoffs.models import (
+    ActorKind,
     Author,
     Base,
     Content,
@@ -25,10 +26,13 @@ from handoffs.models import (
     Reason,
     warnings,
 )
+from handoffs.occasion import Occasion, unsupported
+from handoffs.policy import PolicyRecord
 from handoffs.scrubbing import scrubbed
 from handoffs.store import reading, rows
 from ledger.errors import UnavailableError
 from ledger.model import Workstream
+from ledger.redaction import scrub
 
 if TYPE_CHECKING:
     from ledger.store import Store
@@ -51,7 +55,12 @@ class Circumstances:
     author: Author
     author_session: int | None = None
     reasons: tuple[Reason, ...] = ()
+    statement: str | None = None
+    """Who says that the context got bad, and why."""
     observations: tuple[HostObservation, ...] = ()
+    """Untrusted, and no evidence."""
+    policy: PolicyRecord | None = None
+    """The rollover policy that has it prepared."""
     objective: str | None = None
     """Objective the author was given: its digest is kept beside the words."""
     git: GitSnapshot | None = None
@@ -72,35 +81,36 @@ def prepare(
     """Validate, scrub and store a content on the current head.
 
     `declared` adds one `declared_only` omission for statements without evidence. Raises
-    RefusedError with all findings; then nothing was written.
+    RefusedError with all findings, of the words and of the reasons; then nothing was written.
     """
     content = scrubbed(content)
     if declared:
         content = validation.with_declared_only(content)
-    findings = validation.validate(content, facts, expected_objective=expected_objective)
+    occasion = Occasion(around.reasons, around.statement, around.observations)
+    findings = (
+        *validation.validate(content, facts, expected_objective=expected_objective),
+        *unsupported(occasion),
+    )
     validation.refuse(findings, "the handoff cannot be prepared like this")
     with store.transaction():
-        head = reading.head_numbers(store, workstream)
-        base = None if head is None else Base(revision=head[0], content_digest=head[1])
-        value, existed = _insert(store, workstream, content, base, around)
+        value, existed = insert(store, workstream, content, around)
     return PreparedAnswer(prepared=value, warnings=warnings(findings), existed=existed)
 
 
-def _insert(
-    store: Store,
-    workstream: Workstream,
-    content: Content,
-    base: Base | None,
-    around: Circumstances,
+def insert(
+    store: Store, workstream: Workstream, content: Content, around: Circumstances
 ) -> tuple[Prepared, bool]:
+    """Store a content that was checked, on the head as it is now; tell whether it was there.
+
+    Inside the caller's transaction.
+    """
+    head = reading.head_numbers(store, workstream)
+    base = None if head is None else Base(revision=head[0], content_digest=head[1])
     digest = content_digest(content)
     name = prepared_id(workstream.uid, base, digest)
     known = reading.prepared_value(store, name)
     if known is not None:
-        store.db.execute(
-            "UPDATE handoff_prepared SET abandoned_at = NULL WHERE prepared_id = ?", (name,)
-        )
-        return known, True
+        return _once_more(store, known, around), True
     head_seq = store.one("SELECT head_seq FROM workstream WHERE id = ?", workstream.id)
     value = Prepared(
         prepared_id=name,
@@ -119,8 +129,9 @@ def _insert(
         """
         INSERT INTO handoff_prepared (prepared_id, workstream, scope_id, base_revision, base_digest,
             content, content_digest, reasons, created_at, author, author_kind, author_session,
-            observations, objective_digest, git, at_seq, at_revision, run, receipt)
-        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+            observations, statement, policy, objective_digest, git, at_seq, at_revision, run,
+            receipt)
+        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
         """,
         (
             *(name, workstream.id, workstream.uid),
@@ -128,6 +139,7 @@ def _insert(
             *(rows.content_json(content), digest, json.dumps([str(r) for r in value.reasons])),
             *(value.created_at, rows.author_json(around.author), str(around.author.kind)),
             *(around.author_session, rows.observations_json(around.observations)),
+            *(_scrubbed(around.statement), None if around.policy is None else around.policy.text()),
             *(value.objective_digest, rows.git_json(around.git)),
             *(
                 0 if head_seq is None else head_seq["head_seq"],
@@ -137,6 +149,48 @@ def _insert(
         ),
     )
     return value, False
+
+
+def _once_more(store: Store, known: Prepared, around: Circumstances) -> Prepared:
+    """Prepare known words again: they count anew, and more reasons are added to the known ones.
+
+    What the launcher had prepared is its new author's, once a person or an agent prepares it too.
+    """
+    taken_up = (
+        known.author.kind is ActorKind.LAUNCHER and around.author.kind is not ActorKind.LAUNCHER
+    )
+    sources = {item.source for item in around.observations}
+    value = known._replace(
+        reasons=tuple(dict.fromkeys((*known.reasons, *around.reasons))),
+        observations=(
+            *(item for item in known.observations if item.source not in sources),
+            *around.observations,
+        ),
+    )
+    store.db.execute(
+        "UPDATE handoff_prepared SET abandoned_at = NULL, reasons = ?, observations = ?,"
+        " statement = coalesce(?, statement) WHERE prepared_id = ?",
+        (
+            json.dumps([str(reason) for reason in value.reasons]),
+            rows.observations_json(value.observations),
+            *(_scrubbed(around.statement), known.prepared_id),
+        ),
+    )
+    if taken_up:
+        value = value._replace(author=around.author, created_at=store.clock.now_ms())
+        store.db.execute(
+            "UPDATE handoff_prepared SET author = ?, author_kind = ?, author_session = ?,"
+            " created_at = ?, run = ?, receipt = ? WHERE prepared_id = ?",
+            (
+                *(rows.author_json(value.author), str(value.author.kind), around.author_session),
+                *(value.created_at, around.run, around.receipt, known.prepared_id),
+            ),
+        )
+    return value
+
+
+def _scrubbed(statement: str | None) -> str | None:
+    return None if statement is None else scrub(statement).text
 
 
 def abandon(store: Store, workstream: Workstream, name: str) -> None:

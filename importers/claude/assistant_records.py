@@ -6,17 +6,19 @@ import hashlib
 from typing import Final
 
 from importers.base import Kind, Limit, Usage
+from importers.binary import without_data_uris
 from importers.claude import calls, plans
 from importers.claude.collected import Collected, Record
-from importers.claude.content import block_text, json_value, without_data_uris
-from importers.claude.records import ANY, Block, Message, decode_or
-from importers.claude.refusals import is_limit, quota_resets_at, resets_at
+from importers.claude.content import block_text, json_value
+from importers.claude.records import ANY, EMPTY, Block, Message, decode_or
+from importers.claude.refusals import is_limit, overflow, quota_resets_at, resets_at
 from importers.claude.state import RECENT_MESSAGES, Spoken
 from importers.claude.tool_results import remember, tool_result, without_briefings
 
 SYNTHETIC: Final = "<synthetic>"
 ENDED: Final = frozenset({"end_turn", "stop_sequence"})
-STOPPED: Final = frozenset({"refusal", "model_context_window_exceeded"})
+OVERFLOW: Final = "model_context_window_exceeded"
+STOPPED: Final = frozenset({"refusal", OVERFLOW})
 
 
 def assistant_record(out: Collected, record: Record) -> None:
@@ -116,7 +118,7 @@ def _spoken(out: Collected, message: Message, uuid: str) -> Spoken | None:
 
 def _count(out: Collected, record: Record, message: Message, spoken: Spoken | None) -> None:
     tokens = message.usage
-    if tokens is None or spoken is None:
+    if tokens is None or spoken is None or record.envelope.forked_from is not EMPTY:
         return
     asked = [
         tokens.input_tokens,
@@ -133,6 +135,7 @@ def _count(out: Collected, record: Record, message: Message, spoken: Spoken | No
         model=message.model,
         context_tokens=sum(known) if known else None,
         output_tokens=tokens.output_tokens,
+        exceeded=message.stop_reason == OVERFLOW,
     )
 
 
@@ -156,6 +159,8 @@ def _api_error(out: Collected, record: Record, message: Message) -> None:
     status = envelope.api_error_status
     number = int(status) if status is not None and str(status).isdigit() else None
     out.turn(record, "failed", text.strip() or name or told or "API error")
+    if (figures := overflow(record.at, text, told)) is not None:
+        out.measure(record, figures)
     if is_limit(name, number, text):
         when = (
             quota_resets_at(envelope.quota_limits)

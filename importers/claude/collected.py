@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from importers.base import Event, Item, Json, Kind, Turn, Usage
-from importers.claude.records import Envelope, Message
+from importers.claude.records import EMPTY, Envelope, Message
 from importers.claude.state import State
-from importers.claude.tree import Twig
+from importers.tree import Twig
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +32,7 @@ class Collected:
         self.left_out = left_out
         self.items: list[Item] = []
         self.usage: dict[str, Usage] = {}
-        """By API message: the last row of a message counts."""
+        """By API message, since the last other figures: the last row of a message counts."""
         self.sighted: set[str] = set()
 
     def leave(self, kind: str) -> None:
@@ -79,6 +79,16 @@ class Collected:
                 meta=meta or {},
             )
         )
+
+    def measure(self, record: Record, figures: Usage) -> None:
+        """Take figures that hold from here on, after those of the messages so far.
+
+        Copies in a `/branch` are what the other session's context held, not this one's.
+        """
+        self.items += self.usage.values()
+        self.usage = {}
+        if record.envelope.forked_from is EMPTY:
+            self.items.append(figures)
 
     def turn(self, record: Record, state: str, error: str | None = None) -> None:
         """Say what became of the record's turn; the state keeps which one is open."""

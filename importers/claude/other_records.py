@@ -99,11 +99,11 @@ def _compaction(out: Collected, record: Record) -> None:
         }
     text = decode_or(record.envelope.content, TEXT, None) or "Conversation compacted"
     out.event(record, Kind.COMPACTION, None, text, meta=meta)
-    out.items.append(
-        Usage(
-            at=record.at,
-            model=out.state.facts.model,
-            context_tokens=None if figures is None else figures.post_tokens,
-            compactions=1,
-        )
+    usage = Usage(
+        at=record.at,
+        model=out.state.facts.model,
+        context_tokens=None if figures is None else figures.post_tokens,
+        compactions=1,
+        exceeded=False,
     )
+    out.measure(record, usage)

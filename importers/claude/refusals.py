@@ -3,6 +3,7 @@
 The harness writes an error as an assistant record with `isApiErrorMessage`; its text is what the
 person saw. Limits come as `error: "rate_limit"`, as status 429, or (older versions) only as text:
 `Claude AI usage limit reached|<epoch seconds>`, `… limit reached ∙ resets 3pm (Europe/Berlin)`.
+A full context is `error: "invalid_request"` with `Prompt is too long` (2.1.332).
 Texts observed in the program of Claude Code 2.1.197; 2.1.332 adds the figures as `quotaLimits`.
 """
 
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from importers.base import Usage
 from importers.claude.records import QUOTA, decode_or
 
 LIMIT_ERRORS: Final = frozenset({"rate_limit", "rate_limit_error", "billing_error"})
@@ -23,6 +25,12 @@ _LIMIT_TEXT: Final = re.compile(
     r"(?:usage|session|weekly|5-hour|hour|opus|sonnet|spend|spending|credit)\s+limit|"
     r"hit your [\w ]{0,40}limit|limit reached|rate[_ ]limit|out of (?:extra )?usage|"
     r"credit balance is too low|quota",
+    re.IGNORECASE,
+)
+_OVERFLOW: Final = re.compile(
+    r"prompt is too long(?:[^0-9]{0,20}(?P<tokens>\d{1,12}) tokens? > (?P<limit>\d{1,12}))?|"
+    r"exceed context limit(?:: (?P<input>\d{1,12}) \+ \d{1,12} > (?P<window>\d{1,12}))?|"
+    r"input is too long for requested model|context limit reached",
     re.IGNORECASE,
 )
 _EPOCH: Final = re.compile(r"\|(\d{10})(?:\d{3})?\b")
@@ -44,6 +52,26 @@ _STALE: Final = timedelta(days=180)
 def is_limit(error: str, status: int | None, text: str) -> bool:
     """Return whether an API error is a quota, rate or usage limit."""
     return error in LIMIT_ERRORS or status == TOO_MANY or _LIMIT_TEXT.search(text) is not None
+
+
+def overflow(at: int, text: str, details: str) -> Usage | None:
+    """Return the figures of an API error that says that the context is full; None for others.
+
+    The provider's own words have the tokens that were sent and how many it takes (`errorDetails`;
+    2.1.332); without them nothing but the refusal is known.
+    """
+    found = [match for said in (details, text) if (match := _OVERFLOW.search(said))]
+    if not found:
+        return None
+    figures = next((m for m in found if m["tokens"] or m["input"]), None)
+    if figures is None:
+        return Usage(at=at, exceeded=True)
+    return Usage(
+        at=at,
+        context_tokens=int(figures["tokens"] or figures["input"]),
+        limit_tokens=int(figures["limit"] or figures["window"]),
+        exceeded=True,
+    )
 
 
 def quota_resets_at(raw: msgspec.Raw) -> int | None:

@@ -28,12 +28,15 @@ class Meter:
         self._context = context
         self._record: tuple[msgspec.Raw, str] | None = None
         self._count: tuple[TokenCount, str] | None = None
+        self._stale = False
+        """The count is from before a compaction: what it measured is not the context any more."""
         self._compactions = 0
+        self._exceeded: bool | None = None
 
     def count(self, raw: msgspec.Raw, stamp: str) -> Limit | None:
         """Take a `token_count`; a limit if it says that one was reached. Raises Undecodable."""
         count = decode(raw, TOKENS)
-        self._count = (count, stamp)
+        self._count, self._stale = (count, stamp), False
         reached = count.rate_limits.rate_limit_reached_type if count.rate_limits else None
         if not reached:
             return None
@@ -45,8 +48,14 @@ class Meter:
         self._record = (raw, stamp)
 
     def compacted(self) -> None:
-        """Count a compaction."""
+        """Count a compaction; a `token_count` with the size after it follows (codex 0.171.0)."""
         self._compactions += 1
+        self._record, self._stale = None, True
+        self._exceeded = False
+
+    def exceeded(self, *, now: bool) -> None:
+        """Take that a request did not fit into the context, or that a turn was completed."""
+        self._exceeded = now
 
     def resets_at(self) -> int | None:
         """Return when the fullest window resets, as far as is known: of full ones, the last."""
@@ -67,7 +76,7 @@ class Meter:
             info = _figures(self._count[0].info)
             window = number_of(info.get("model_context_window"))
             self._context.window = window or self._context.window
-            last = object_of(info.get("last_token_usage"))
+            last = {} if self._stale else object_of(info.get("last_token_usage"))
             total = object_of(info.get("total_token_usage"))
             self.resets_at()
         if self._record is not None and (record := self._own(self._record[0])):
@@ -75,9 +84,10 @@ class Meter:
             last = object_of(record.get("usage")) or last
             total = object_of(record.get("thread_token_usage")) or total
         tokens, output = number_of(last.get("total_tokens")), number_of(total.get("output_tokens"))
-        compactions = self._compactions
-        self._count, self._record, self._compactions = None, None, 0
-        if tokens is None and output is None and not compactions:
+        compactions, exceeded = self._compactions, self._exceeded
+        self._count, self._record, self._stale = None, None, False
+        self._compactions, self._exceeded = 0, None
+        if tokens is None and output is None and not compactions and not exceeded:
             return None
         return Usage(
             at=at or now,
@@ -86,6 +96,7 @@ class Meter:
             limit_tokens=self._context.window,
             output_tokens=output,
             compactions=compactions,
+            exceeded=exceeded,
         )
 
     def _own(self, raw: msgspec.Raw) -> Record:

@@ -207,7 +207,9 @@ class Translator:
         failure = object_of(payload.get("error"))
         error = text_of(failure.get("message")) or self.context.error
         if failure:
-            self._limit_of_error(failure)
+            self._refusal(failure)
+        elif not error:
+            self._meter.exceeded(now=False)
         self._turn("failed" if error else "complete", payload, error=error, ended_at=self._at)
 
     def _turn_aborted(self, payload: Record) -> None:
@@ -239,11 +241,14 @@ class Translator:
 
     def _error(self, payload: Record) -> None:
         self.context.error = text_of(payload.get("message")) or "error"
-        self._limit_of_error(payload)
+        self._refusal(payload)
 
-    def _limit_of_error(self, payload: Record) -> None:
+    def _refusal(self, payload: Record) -> None:
+        """Take what an error says: the provider's limit is reached, or the context is full."""
         info = payload.get("codex_error_info")
         names = [info] if isinstance(info, str) else list(object_of(info))
+        if "context_window_exceeded" in names:
+            self._meter.exceeded(now=True)
         statuses = [object_of(part).get("http_status_code") for part in object_of(info).values()]
         if 429 in statuses or any("usage_limit" in n or "rate_limit" in n for n in names):
             message = text_of(payload.get("message"))

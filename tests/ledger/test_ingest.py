@@ -23,7 +23,7 @@ from importers.base import (
 from ledger import content, ids, receipts, sessions
 from ledger.incoming import Additions, CursorStep
 from ledger.ingest import CursorMovedError, Ingest, cursor, sign
-from ledger.model import Origin, Workstream
+from ledger.model import Origin, SessionRow, Workstream
 from ledger.store import Store
 from tests.ledger.making import CONTEXT, START, apply, event, link
 
@@ -318,8 +318,8 @@ def test_what_a_session_shows_beside_its_words_is_kept(
         Turn(turn="t1", state="failed", record=3, error=f"bad key {secret}", ended_at=9),
         Plan(items=(("old", "pending"),), at=1),
         Plan(items=(("look", "completed"), (f"use {secret}", "pending")), at=2),
-        Usage(at=1, model="m", context_tokens=10, compactions=1),
-        Usage(at=2, output_tokens=4, compactions=1),
+        Usage(at=1, model="m", output_tokens=4, compactions=1),
+        Usage(at=2, context_tokens=10, compactions=1),
         Limit(at=3, message="usage limit", resets_at=99),
         FileFact(path="a.py", action="edit", at=4),
         AgentCheck(agent="sub", call_id="c", command="make", exit_code=None, at=5),
@@ -406,3 +406,57 @@ def test_what_was_stored_is_found_by_search(store: Store, workstream: Workstream
     apply(store, link(store, workstream), [event(0, "the quick fox"), event(1, "a slow dog")])
     rows = store.all("SELECT rowid FROM search WHERE search MATCH 'text: quick'")
     assert [row["rowid"] for row in rows] == [1]
+
+
+def figures(store: Store, session: SessionRow) -> tuple[object, ...]:
+    row = store.one(
+        "SELECT model, context_tokens, limit_tokens, compactions, exceeded_at FROM session_usage"
+        " WHERE session = ?",
+        session.id,
+    )
+    return () if row is None else tuple(row)
+
+
+def test_a_compaction_without_a_figure_makes_the_size_unknown(
+    store: Store, workstream: Workstream
+) -> None:
+    session = link(store, workstream)
+    apply(store, session, [Usage(at=1, model="m", context_tokens=90, limit_tokens=100)])
+    apply(store, session, [Usage(at=2, compactions=1)])
+    assert figures(store, session) == ("m", None, 100, 1, None)
+
+
+def test_the_window_of_one_model_is_not_taken_for_that_of_another(
+    store: Store, workstream: Workstream
+) -> None:
+    session = link(store, workstream)
+    apply(store, session, [Usage(at=1, model="m", context_tokens=90, limit_tokens=100)])
+    apply(store, session, [Usage(at=2, model="n", context_tokens=95)])
+    assert figures(store, session) == ("n", 95, None, 0, None)
+
+
+def test_a_refusal_holds_until_a_request_was_answered(store: Store, workstream: Workstream) -> None:
+    session = link(store, workstream)
+    apply(store, session, [Usage(at=5, exceeded=True)])
+    apply(store, session, [Usage(at=6, output_tokens=1)])
+    assert figures(store, session)[4] == 5
+    apply(store, session, [Usage(at=7, context_tokens=10, exceeded=False)])
+    assert figures(store, session)[4] == 0
+
+
+def test_counters_of_a_fork_begin_with_the_fork(store: Store, workstream: Workstream) -> None:
+    """A fork by copy carries the parent's records, figures and compactions included."""
+    copied: list[Item] = [
+        event(1, at=10),
+        event(2, kind=Kind.COMPACTION, at=20),
+        Usage(at=20, model="m", context_tokens=90, compactions=1),
+        Usage(at=20, model="m", context_tokens=95),
+    ]
+    parent = link(store, workstream, "parent")
+    apply(store, parent, copied)
+    fork = link(store, workstream, "fork")
+    apply(store, fork, copied)
+    assert figures(store, fork) == ()
+    apply(store, fork, [event(3, name="own", at=30), Usage(at=30, model="m", context_tokens=97)])
+    assert figures(store, fork) == ("m", 97, None, 0, None)
+    assert figures(store, parent) == ("m", 95, None, 1, None)

@@ -392,6 +392,55 @@ def test_compaction_is_an_event_and_counted(tmp_path: Path) -> None:
     assert [(u.compactions, u.context_tokens) for u in got.of(Usage)] == [(1, 80)]
 
 
+@pytest.mark.parametrize(
+    ("text", "details", "figures"),
+    [
+        (  # observed with 2.1.332
+            "Prompt is too long",
+            '400 {"error":{"message":"prompt is too long: 250000 tokens > 200000 maximum"}}',
+            (250_000, 200_000),
+        ),
+        ("Prompt is too long · automatic compaction failed: no model", "", (None, None)),
+        (
+            "API Error: 400",
+            "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000",
+            (190_000, 200_000),
+        ),
+        ("Context limit reached · /compact or /clear to continue", "", (None, None)),
+    ],
+)
+def test_a_full_context_is_told_with_the_figures_of_the_refusal(
+    tmp_path: Path, text: str, details: str, figures: tuple[int | None, int | None]
+) -> None:
+    t = Transcript()
+    t.user("go")
+    t.assistant("a", usage={"input_tokens": 7, "output_tokens": 1})
+    error = {"error": "invalid_request", "errorDetails": details}
+    t.assistant(text, model="<synthetic>", isApiErrorMessage=True, **error)
+    before, refused = read(t.write(tmp_path)).of(Usage)
+    assert (before.context_tokens, before.exceeded) == (7, False)
+    assert (refused.context_tokens, refused.limit_tokens) == figures
+    assert refused.exceeded
+
+
+def test_the_size_after_a_compaction_is_newer_than_the_messages_before_it(tmp_path: Path) -> None:
+    t = Transcript()
+    t.assistant("a", usage={"input_tokens": 900, "output_tokens": 1})
+    t.record("system", subtype="compact_boundary", parent=None, compactMetadata={"postTokens": 80})
+    got = read(t.write(tmp_path))
+    assert [(u.context_tokens, u.compactions) for u in got.of(Usage)] == [(900, 0), (80, 1)]
+
+
+def test_copies_in_a_branch_are_not_the_branchs_own_usage(tmp_path: Path) -> None:
+    t = Transcript()
+    copied = {"forkedFrom": {"sessionId": "other", "messageUuid": "u"}}
+    t.assistant("a", usage={"input_tokens": 900, "output_tokens": 1}, **copied)
+    t.record("system", subtype="compact_boundary", parent=None, **copied)
+    t.assistant("b", usage={"input_tokens": 950, "output_tokens": 1})
+    got = read(t.write(tmp_path))
+    assert [(u.context_tokens, u.compactions) for u in got.of(Usage)] == [(950, 0)]
+
+
 def test_todo_lists_become_the_plan(tmp_path: Path) -> None:
     t = Transcript()
     t.call(

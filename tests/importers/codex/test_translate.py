@@ -387,6 +387,35 @@ def test_tokens_of_another_thread_are_not_ours(tmp_path: Path) -> None:
     assert read(tmp_path, record("other", 9)).of(Usage) == []
 
 
+def count(tokens: int) -> Record:
+    last = {"total_tokens": tokens}
+    return event("token_count", info={"last_token_usage": last, "model_context_window": 100})
+
+
+def test_what_was_measured_before_a_compaction_is_not_the_context(tmp_path: Path) -> None:
+    compaction: Record = {"type": "compacted", "payload": {"message": ""}}
+    (usage,) = read(tmp_path, count(95), compaction).of(Usage)
+    assert (usage.context_tokens, usage.limit_tokens, usage.compactions) == (None, 100, 1)
+    (usage,) = read(tmp_path, count(95), compaction, count(6)).of(Usage)
+    assert (usage.context_tokens, usage.compactions) == (6, 1)
+
+
+def test_a_full_context_is_told_until_a_turn_is_completed(tmp_path: Path) -> None:
+    """Observed with codex 0.171.0: the figures of the refused request do not say it."""
+    error = {"message": "Codex ran out of room", "codex_error_info": "context_window_exceeded"}
+    refused = [
+        event("task_started", turn_id="t1"),
+        count(8),
+        event("task_complete", turn_id="t1", error=error),
+    ]
+    assert [u.exceeded for u in read(tmp_path, *refused).of(Usage)] == [True]
+    answered = [event("task_started", turn_id="t2"), event("task_complete", turn_id="t2")]
+    assert [u.exceeded for u in read(tmp_path, *refused, *answered).of(Usage)] == [False]
+    other = event("task_complete", turn_id="t2", error={"message": "503"})
+    again = [event("task_started", turn_id="t2"), count(9), other]
+    assert [u.exceeded for u in read(tmp_path, *refused, *again).of(Usage)] == [True]
+
+
 def test_damaged_figures_do_not_stop_the_reading(tmp_path: Path) -> None:
     odd = rb'"payload":{"thread_id":"\x","type":"token_count","info":{"a":"\x"}}}' + b"\n"
     content = encode([meta()], ordinal=0)
