@@ -30,7 +30,7 @@ class Thread:
         self,
         words: Words,
         cwd: str,
-        number: int,
+        number: float,
         *,
         base: Thread | None = None,
         root: Thread | None = None,

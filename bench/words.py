@@ -51,9 +51,10 @@ def _corpus() -> tuple[list[str], list[str]]:
 class Words:
     """A seeded source of text."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, corpus: tuple[list[str], list[str]] | None = None) -> None:
+        """`corpus`: paragraphs and pieces of code; by default those of the standard library."""
         self.random = random.Random(seed)
-        self._prose, self._code = _corpus()
+        self._prose, self._code = _corpus() if corpus is None else corpus
         self._names = [f"{a}{b}" for a in ("parse", "load", "sync", "auth") for b in range(60)]
 
     def hexes(self, digits: int) -> str:
