@@ -63,7 +63,7 @@ def test_only_the_program_stays_in_the_prefix(installer: Installer) -> None:
     installer()
     assert sorted(path.name for path in installer.prefix.iterdir()) == [
         ".gitignore",
-        ".lock",
+        ".lock-codex",
         "codex-0.171.0",
     ]
 
@@ -81,7 +81,7 @@ def test_a_failing_npm_leaves_nothing_and_is_reported(installer: Installer) -> N
     failed = installer(NPM_FAILS="1")
     assert failed.returncode == 69
     assert "npm says no" in failed.stderr
-    assert sorted(path.name for path in installer.prefix.iterdir()) == [".gitignore", ".lock"]
+    assert sorted(path.name for path in installer.prefix.iterdir()) == [".gitignore", ".lock-codex"]
 
 
 def test_a_missing_npm_is_reported(installer: Installer, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A scripted stand-in for the Anthropic Messages API, as far as Claude Code uses it.
+"""A scripted stand-in for the Anthropic Messages API, as far as Claude Code and DSH use it.
 
 Observed with Claude Code 2.1.197 and 2.1.332: streamed answers on `/v1/messages?beta=true`, a
 title request (JSON schema output, no tools), a summarising request for a compaction, token counts
@@ -20,6 +20,7 @@ if __name__ == "__main__":
 
 from tests.fakes.scripting import TOOL_VERBS, Step, Usage, Verb, new_call_id, next_answer
 from tests.fakes.server import Failure, Reply, Request, ScriptedServer, found_in, serve
+from tests.fakes.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 _INJECTED: Final = re.compile(
     r"\s*(<[a-z-]+>|\[Request interrupted|Caveat: |Continue from where you left off"
-    r"|The user sent a new message while you were working)"
+    r"|The user sent a new message while you were working"
+    r"|Current runtime context\. )"
 )
-"""Texts of role `user` that Claude Code wrote, not the person."""
+"""Texts of role `user` that Claude Code or DSH wrote, not the person."""
 _SUMMARISING: Final = re.compile(r"create a detailed summary of (the|this|our) conversation", re.I)
 
 
@@ -206,6 +208,10 @@ def _figures(usage: Usage, *, output: int) -> Json:
 
 def _calls(step: Step, request: Request) -> list[tuple[str, Json]]:
     """Return the tool calls of a step: name and input."""
+    tools = request.body.get("tools") or ()
+    if not any(tool.get("name") == "Bash" for tool in tools):
+        box = Toolbox({tool["name"]: tool.get("input_schema") or {} for tool in tools})
+        return box.calls(step, request)
     if step.verb is Verb.PARALLEL:
         return [_bash(command) for command in step.fields]
     if step.verb is Verb.RUN_FOUND:

@@ -61,9 +61,9 @@ class Request:
 
 def found_in(request: Request, pattern: str) -> str:
     """Return the last match of `pattern` (its first group, if any) in what reached the model."""
-    found = [match for text in request.texts for match in re.finditer(pattern, text)]
     # The script that asks stands in the context as well; what it names must be elsewhere.
-    found = [match for match in found if match.string != request.user_text]
+    texts = [text.replace(request.user_text, "") for text in request.texts]
+    found = [match for text in texts for match in re.finditer(pattern, text)]
     if not found:
         return "not found"
     return found[-1][1] if found[-1].groups() else found[-1][0]
@@ -110,6 +110,12 @@ class Reply:
     def event(self, event: Json) -> None:
         """Send one event, named by its `type`."""
         raw = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        self._write(b"%x\r\n%s\r\n" % (len(raw), raw))
+
+    def data(self, data: Json | str) -> None:
+        """Send one event without a name; a text is sent as it is."""
+        text = data if isinstance(data, str) else json.dumps(data)
+        raw = f"data: {text}\n\n".encode()
         self._write(b"%x\r\n%s\r\n" % (len(raw), raw))
 
     def close_stream(self) -> None:

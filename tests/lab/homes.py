@@ -34,11 +34,12 @@ class Home:
     """A trusted directory to work in."""
     env: dict[str, str]
     """The whole environment for the harness; nothing else may be passed on."""
+    sessions: str = "projects/**/*.jsonl"
+    """Pattern of the session files, below the store."""
 
     def session_files(self) -> list[Path]:
         """Return the session files of the store, oldest first."""
-        folder = "sessions" if (self.store / "config.toml").exists() else "projects"
-        return sorted((self.store / folder).rglob("*.jsonl"), key=lambda p: p.stat().st_mtime_ns)
+        return sorted(self.store.glob(self.sessions), key=lambda p: p.stat().st_mtime_ns)
 
     def records(self, path: Path) -> list[dict[str, object]]:
         """Return the records of one session file."""
@@ -91,7 +92,7 @@ def codex_home(
         # Old versions (0.98.0) ask the built-in provider for its models whatever is configured.
         OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
     )
-    return Home(root=root, store=store, work=work, env=env)
+    return Home(root=root, store=store, work=work, env=env, sessions="sessions/**/*.jsonl")
 
 
 def claude_home(root: Path, port: int, *, trusted: Iterable[Path] = ()) -> Home:

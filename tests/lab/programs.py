@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts.install_harnesses import DEFAULT_PREFIX, Wanted, native_program, npm_wrapper
+from scripts.install_harnesses import (
+    DEFAULT_PREFIX,
+    Wanted,
+    interpreter_folder,
+    native_program,
+    npm_wrapper,
+)
 
 
 def harnesses_prefix() -> Path:
@@ -20,7 +26,10 @@ def harnesses_prefix() -> Path:
 
 
 def harness_program(name: str) -> Path:
-    """Return the native executable of `codex`, `claude`, or of a version: `codex@0.130.0`."""
+    """Return what to execute for `codex`, `pi`, or a version: `codex@0.130.0`.
+
+    The native executable, or for a script a starter that runs it with the right interpreter.
+    """
     wanted = Wanted.parse(name)
     native = native_program(wanted, harnesses_prefix())
     if native is None:
@@ -28,7 +37,7 @@ def harness_program(name: str) -> Path:
             f"{wanted.package} is not installed in {harnesses_prefix()}; "
             f"run scripts/install_harnesses.py --only {name}"
         )
-        _missing(reason)
+        _missing(reason, wanted)
         raise AssertionError(reason)
     return native
 
@@ -57,7 +66,19 @@ def harness_wrapper(name: str) -> Path:
     return wrapper
 
 
-def _missing(reason: str) -> None:
-    if os.environ.get("WORKSTREAM_REQUIRE_HARNESSES") == "1":
+def harness_path(name: str) -> str:
+    """Return a PATH for a program: this one's, behind the Node.js that the program needs, if any.
+
+    For what the program itself starts, and for its npm command (`harness_wrapper`).
+    """
+    here = os.environ.get("PATH", os.defpath)
+    folder = interpreter_folder(Wanted.parse(name), harnesses_prefix())
+    return here if folder is None else f"{folder}{os.pathsep}{here}"
+
+
+def _missing(reason: str, wanted: Wanted) -> None:
+    # CI installs the default ones; the others are run where somebody installed them.
+    required = wanted.program.default
+    if required and os.environ.get("WORKSTREAM_REQUIRE_HARNESSES") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
