@@ -6,8 +6,8 @@ must be regular. Memory is bounded by the longest accepted record, not by the fi
 are the same again.
 
 Lines end at byte 0x0A and nowhere else; U+2028, U+0085 or `\r` inside a record are text. An
-unterminated last line is not consumed. `.zst` files are unpacked on the way; their offsets count
-unpacked bytes, and a frame that is cut off is a live tail, not an error.
+unterminated last line is not consumed. `.zst` and `.zstd` files are unpacked on the way; their
+offsets count unpacked bytes, and a frame that is cut off is a live tail, not an error.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ CHUNK: Final = 1024 * 1024
 MAX_READ: Final = 8 * 1024 * 1024
 WINDOW: Final = 16 * 1024
 """Bytes before a position that its digest covers: the last record, or the last records."""
+PACKED: Final = (".zst", ".zstd")
+"""Suffixes of files that are unpacked on the way."""
 BOM: Final = b"\xef\xbb\xbf"
 MAX_DEPTH_TEXT: Final = "nested too deeply"
 
@@ -131,7 +133,7 @@ class Tail:
         os.close(self._descriptor)
 
     def _open(self) -> _Bytes:
-        make: Callable[[Path, int], _Bytes] = _Packed if self.path.suffix == ".zst" else _Plain
+        make: Callable[[Path, int], _Bytes] = _Packed if self.path.suffix in PACKED else _Plain
         source = make(self.path, self._descriptor)
         wanted = self._wanted
         if wanted is None or (wanted.device, wanted.inode) != (

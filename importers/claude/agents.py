@@ -23,9 +23,9 @@ from importers.claude.records import (
     Block,
     Envelope,
     Message,
-    milliseconds,
 )
 from importers.claude.state import AgentState
+from importers.times import milliseconds
 
 OPEN_CALLS: Final = 64
 PREFIX: Final = "agent-"

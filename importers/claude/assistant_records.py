@@ -6,9 +6,10 @@ import hashlib
 from typing import Final
 
 from importers.base import Kind, Limit, Usage
+from importers.binary import without_data_uris
 from importers.claude import calls, plans
 from importers.claude.collected import Collected, Record
-from importers.claude.content import block_text, json_value, without_data_uris
+from importers.claude.content import block_text, json_value
 from importers.claude.records import ANY, EMPTY, Block, Message, decode_or
 from importers.claude.refusals import is_limit, overflow, quota_resets_at, resets_at
 from importers.claude.state import RECENT_MESSAGES, Spoken

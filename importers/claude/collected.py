@@ -8,7 +8,7 @@ from pathlib import Path
 from importers.base import Event, Item, Json, Kind, Turn, Usage
 from importers.claude.records import EMPTY, Envelope, Message
 from importers.claude.state import State
-from importers.claude.tree import Twig
+from importers.tree import Twig
 
 
 @dataclass(slots=True, eq=False)

@@ -7,8 +7,6 @@ noticed and nothing of it reaches ledger, index or briefing.
 
 from __future__ import annotations
 
-import binascii
-import hashlib
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -16,14 +14,9 @@ from typing import Final
 import msgspec
 
 from importers.base import Json
+from importers.binary import blob, without_binary, without_data_uris
 from importers.claude.records import BLOCKS, EMPTY, Block, decode_or
 
-LONG: Final = 4096
-"""A string of base64 digits alone, at least this long, is taken for encoded binary."""
-BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-DATA_URI: Final = re.compile(
-    r"data:([\w.+/-]{0,100})(?:;[\w=.-]{1,60}){0,4};base64,([\w+/-]+={0,2})"
-)
 REMINDER: Final = re.compile(
     r"\s*<system-reminder>(?:(?!<system-reminder>).)*</system-reminder>\s*\Z", re.S
 )
@@ -42,16 +35,6 @@ class Source(msgspec.Struct, gc=False):
 
 
 SOURCE: Final = msgspec.json.Decoder(Source | None)
-
-
-def blob(kind: str, media: str | None, data: str) -> str:
-    """Return the placeholder of base64 data: what it is, bytes when decoded, digest of those."""
-    try:
-        raw = binascii.a2b_base64(data)
-    except (binascii.Error, ValueError):
-        raw = data.encode("utf-8", "replace")
-    digest = hashlib.sha256(raw).hexdigest()
-    return f"[{kind} {media or 'of unknown type'}, {len(raw)} bytes, sha256 {digest}]"
 
 
 def block_text(block: Block) -> str | None:
@@ -101,13 +84,6 @@ def joined(blocks: Iterable[Block]) -> str:
     return "\n".join(texts)
 
 
-def without_data_uris(text: str) -> str:
-    """Replace the base64 of `data:` URIs in a text."""
-    if ";base64," not in text:
-        return text
-    return DATA_URI.sub(lambda found: blob("data", found[1] or None, found[2]), text)
-
-
 def without_reminder(text: str) -> tuple[str, bool]:
     """Cut `<system-reminder>` blocks off the end: older versions appended them to tool output."""
     found = False
@@ -125,27 +101,6 @@ def json_value(raw: msgspec.Raw) -> Json:
     if len(memoryview(raw)) < 64:
         return value
     return without_binary(value)
-
-
-def without_binary(value: Json, name: str = "") -> Json:
-    """Return the value with every base64 string in it replaced by a placeholder."""
-    if isinstance(value, str):
-        return _string(value, name)
-    if isinstance(value, list):
-        return [without_binary(item) for item in value]
-    if isinstance(value, dict):
-        media = value.get("media_type") or value.get("mimeType")
-        if value.get("type") == "base64" and isinstance(value.get("data"), str):
-            data = str(value["data"])
-            return {**value, "data": blob("data", str(media) if media else None, data)}
-        return {key: without_binary(item, key) for key, item in value.items()}
-    return value
-
-
-def _string(text: str, name: str) -> str:
-    if name == "base64" or (len(text) >= LONG and BASE64.fullmatch(text)):
-        return blob("data", None, text)
-    return without_data_uris(text)
 
 
 JSON: Final[msgspec.json.Decoder[Json]] = msgspec.json.Decoder()

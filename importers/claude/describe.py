@@ -9,9 +9,10 @@ from typing import Final
 
 from importers import jsonl
 from importers.base import SessionFacts, Source, StoreUnreadable
-from importers.claude.records import ENVELOPE, FORKED, Envelope, decode_or, milliseconds
-from importers.claude.state import Facts
+from importers.claude.records import ENVELOPE, FORKED, Envelope, decode_or
 from importers.files import open_regular
+from importers.session_facts import Facts
+from importers.times import milliseconds
 
 HEAD: Final = 256 * 1024
 TAIL: Final = 256 * 1024

@@ -15,10 +15,10 @@ from importers.claude.records import (
     Attachment,
     Block,
     decode_or,
-    milliseconds,
 )
 from importers.claude.user_records import message, special
 from importers.claude.visible import HUMAN, Said, classify
+from importers.times import milliseconds
 
 
 def attachment_record(out: Collected, record: Record) -> None:

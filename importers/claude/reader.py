@@ -24,11 +24,11 @@ from importers.claude.records import (
     Envelope,
     Message,
     decode_or,
-    milliseconds,
 )
 from importers.claude.speech import Speech
 from importers.claude.state import RECENT_MESSAGES, VERSION, AgentState, State, load
-from importers.claude.tree import Tree, Twig
+from importers.times import milliseconds
+from importers.tree import Tree, Twig
 
 TREE_TYPES: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
 BOOKKEEPING: Final = frozenset(

@@ -7,7 +7,6 @@ transcript's bytes are tool output that is stored twice.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
@@ -16,7 +15,6 @@ from importers import jsonl
 
 T = TypeVar("T")
 
-MAX_MILLISECONDS: Final = 1 << 48
 EMPTY: Final = msgspec.Raw(b"")
 REQUEST: Final = b'{"type":"api-request'
 """How a copy of an API request begins (2.1.332): most of a file's bytes, and all said elsewhere."""
@@ -163,18 +161,3 @@ def decode_or(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], default: T) ->
         return jsonl.decode(raw, decoder)
     except jsonl.Undecodable:
         return default
-
-
-def milliseconds(value: str | float | None) -> int | None:
-    """Return a record's time as milliseconds since the epoch, None if it has none that is valid."""
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return round(moment.timestamp() * 1000)
-    if value is None or not 0 < value < MAX_MILLISECONDS:
-        return None
-    return int(value)

@@ -12,9 +12,10 @@ import msgspec
 
 from importers import own_output
 from importers.base import Json, Kind, Receipt, StoreUnreadable
+from importers.binary import without_data_uris
 from importers.claude import calls, plans, results
 from importers.claude.collected import Collected, Record
-from importers.claude.content import result_text, without_data_uris, without_reminder
+from importers.claude.content import result_text, without_reminder
 from importers.claude.records import ANY, Block, decode_or
 from importers.claude.state import OPEN_CALLS, Call
 from importers.files import open_regular

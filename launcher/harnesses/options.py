@@ -122,8 +122,8 @@ class Options:
             if call.has(*self.forking):
                 return self._forked(call, value)
             return self._known(Select.RESUME, value, {})
-        for select, option in ((Select.NAMED, self.named), (Select.CREATE, self.create)):
-            chosen = None if option is None else call.last(option)
+        for select, name in ((Select.NAMED, self.named), (Select.CREATE, self.create)):
+            chosen = None if name is None else call.last(name)
             if chosen is not None:
                 return select, chosen, {}
         return Select.NONE, None, {}

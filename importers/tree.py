@@ -1,15 +1,16 @@
 """Conversation order and live branch of a transcript, at a cost of the new records alone.
 
-Lines come roughly in order; the truth is the tree of `parentUuid` (observed with Claude Code
-2.1.197: answers may be flushed before the prompt they answer). Three things are derived per batch:
+For stores in which every record names its parent. Lines come roughly in order; the truth is the
+tree (an answer may be flushed before the prompt that it answers). Three things are derived per
+batch:
 
 - **Order.** Parents before children, else file order. A record's `depth` is a rank that grows along
   every chain and from one branch to a later one; parallel results share the rank after their call.
   A parent that comes only in a later batch takes a free rank below its child (`GAP` of them are
   kept free); beyond that, file order stands.
-- **Live branch.** Ancestors of the newest descendant of the last `last-prompt.leafUuid`, as the
-  harness resumes it; without one, of the newest record. *Attached* records share the state of their
-  parent: results of a call, further lines of one message, and records whose parent is unknown.
+- **Live branch.** Ancestors of the newest descendant of the *anchor*, where the harness notes which
+  record it resumes from; without one, of the newest record. *Attached* records share the state of
+  their parent: results of a call, further lines of one message, records whose parent is unknown.
 - **Transitions.** When the live branch moves, only records that change are marked.
 
 Attached records are stored under the parent `+<uuid>`, so that the alternatives at a point and what
@@ -44,7 +45,7 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     """What is kept of the tree between reads, beside the nodes."""
 
     anchor: str | None = None
-    """Last `last-prompt.leafUuid`."""
+    """Record that the harness would resume from, where it says so."""
     settled: str | None = None
     """Anchor that the tip was computed for."""
     tip: str | None = None
