@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from handoffs import validation
@@ -97,20 +97,36 @@ def prepare(
     return PreparedAnswer(prepared=value, warnings=warnings(findings), existed=existed)
 
 
+def keep(store: Store, workstream: Workstream, content: Content, around: Circumstances) -> str:
+    """Keep what an agent wrote, put away, so that its words are known for its own later on.
+
+    For a content that was checked. Returns the name under which it can be prepared or shown.
+    """
+    content = validation.with_declared_only(scrubbed(content))
+    with store.transaction() as db:
+        name, _, _ = _identity(store, workstream, content)
+        if reading.prepared_value(store, name) is None:
+            insert(store, workstream, content, around)
+            db.execute(
+                "UPDATE handoff_prepared SET abandoned_at = created_at WHERE prepared_id = ?",
+                (name,),
+            )
+    return name
+
+
 def insert(
     store: Store, workstream: Workstream, content: Content, around: Circumstances
 ) -> tuple[Prepared, bool]:
     """Store a content that was checked, on the head as it is now; tell whether it was there.
 
-    Inside the caller's transaction.
+    Words have the author who wrote them: a person who prepares an agent's own, unchanged, is not
+    their author. Inside the caller's transaction.
     """
-    head = reading.head_numbers(store, workstream)
-    base = None if head is None else Base(revision=head[0], content_digest=head[1])
-    digest = content_digest(content)
-    name = prepared_id(workstream.uid, base, digest)
+    name, base, digest = _identity(store, workstream, content)
     known = reading.prepared_value(store, name)
     if known is not None:
         return _once_more(store, known, around), True
+    around = _credited(store, workstream, digest, around)
     head_seq = store.one("SELECT head_seq FROM workstream WHERE id = ?", workstream.id)
     value = Prepared(
         prepared_id=name,
@@ -122,6 +138,7 @@ def insert(
         created_at=store.clock.now_ms(),
         author=around.author,
         observations=around.observations,
+        statement=_scrubbed(around.statement),
         objective_digest=None if around.objective is None else text_digest(around.objective),
         git=around.git,
     )
@@ -139,7 +156,7 @@ def insert(
             *(rows.content_json(content), digest, json.dumps([str(r) for r in value.reasons])),
             *(value.created_at, rows.author_json(around.author), str(around.author.kind)),
             *(around.author_session, rows.observations_json(around.observations)),
-            *(_scrubbed(around.statement), None if around.policy is None else around.policy.text()),
+            *(value.statement, None if around.policy is None else around.policy.text()),
             *(value.objective_digest, rows.git_json(around.git)),
             *(
                 0 if head_seq is None else head_seq["head_seq"],
@@ -151,9 +168,37 @@ def insert(
     return value, False
 
 
+def _identity(
+    store: Store, workstream: Workstream, content: Content
+) -> tuple[str, Base | None, str]:
+    """Return the prepared id that a content has on the head as it is now, the base, the digest."""
+    head = reading.head_numbers(store, workstream)
+    base = None if head is None else Base(revision=head[0], content_digest=head[1])
+    digest = content_digest(content)
+    return prepared_id(workstream.uid, base, digest), base, digest
+
+
+def _credited(
+    store: Store, workstream: Workstream, digest: str, around: Circumstances
+) -> Circumstances:
+    """Return the circumstances with the agent as author that wrote the same words before."""
+    if around.author.kind is not ActorKind.HUMAN:
+        return around
+    row = store.one(
+        "SELECT author, author_session FROM handoff_prepared WHERE workstream = ?"
+        " AND content_digest = ? AND author_kind = 'agent' ORDER BY created_at LIMIT 1",
+        *(workstream.id, digest),
+    )
+    if row is None:
+        return around
+    author = rows.author_from(row["author"])
+    return replace(around, author=author, author_session=row["author_session"])
+
+
 def _once_more(store: Store, known: Prepared, around: Circumstances) -> Prepared:
     """Prepare known words again: they count anew, and more reasons are added to the known ones.
 
+    What was put away is as new as if it had been prepared now, but for its author.
     What the launcher had prepared is its new author's, once a person or an agent prepares it too.
     """
     taken_up = (
@@ -166,14 +211,16 @@ def _once_more(store: Store, known: Prepared, around: Circumstances) -> Prepared
             *(item for item in known.observations if item.source not in sources),
             *around.observations,
         ),
+        statement=_scrubbed(around.statement) or known.statement,
     )
+    value = _taken_out(store, value, around)
     store.db.execute(
         "UPDATE handoff_prepared SET abandoned_at = NULL, reasons = ?, observations = ?,"
-        " statement = coalesce(?, statement) WHERE prepared_id = ?",
+        " statement = ? WHERE prepared_id = ?",
         (
             json.dumps([str(reason) for reason in value.reasons]),
             rows.observations_json(value.observations),
-            *(_scrubbed(around.statement), known.prepared_id),
+            *(value.statement, known.prepared_id),
         ),
     )
     if taken_up:
@@ -187,6 +234,18 @@ def _once_more(store: Store, known: Prepared, around: Circumstances) -> Prepared
             ),
         )
     return value
+
+
+def _taken_out(store: Store, known: Prepared, around: Circumstances) -> Prepared:
+    """Give what was put away the time and the tree of now; anything else stays as it is."""
+    now = store.clock.now_ms()
+    done = store.db.execute(
+        "UPDATE handoff_prepared SET created_at = ?, git = ?,"
+        " at_seq = (SELECT head_seq FROM workstream WHERE id = handoff_prepared.workstream)"
+        " WHERE prepared_id = ? AND abandoned_at IS NOT NULL",
+        (now, rows.git_json(around.git), known.prepared_id),
+    )
+    return known._replace(created_at=now, git=around.git) if done.rowcount else known
 
 
 def _scrubbed(statement: str | None) -> str | None:
