@@ -68,6 +68,9 @@ class Source(NamedTuple):
     signature: str = ""
     """Changes whenever any byte of the files may have changed (device, inode, size, mtime, ctime of
     each). Equal signatures mean that nothing is new; different ones mean "look"."""
+    changed_at: int | None = None
+    """When the session last changed, milliseconds, where the store says so: for stores that keep
+    many sessions in one file. None: its files' times tell."""
 
     @property
     def path(self) -> Path | None:

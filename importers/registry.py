@@ -22,6 +22,7 @@ module, with an `ADAPTER` and an `IMPORTER`."""
 HARNESSES: Final[dict[str, tuple[str, ...]]] = {
     "codex": (),
     "claude": ("claude-code",),
+    "pi": (),
 }
 """Name -> the other names that people type, in the order in which harnesses are offered."""
 _BY_ALIAS: Final = {alias: name for name, more in HARNESSES.items() for alias in more}

@@ -15,6 +15,7 @@ class Facts(msgspec.Struct, omit_defaults=True):
     parent: str | None = None
     one_shot: bool | None = None
     model: str | None = None
+    provider: str | None = None
     version: str | None = None
     named: str | None = None
     """Title that the person gave."""
@@ -45,6 +46,7 @@ class Facts(msgspec.Struct, omit_defaults=True):
             subagent_of=self.subagent_of,
             one_shot=self.one_shot,
             model=self.model,
+            provider=self.provider,
             version=self.version,
             title=self.named or self.titled,
             started_at=self.started_at,

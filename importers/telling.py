@@ -153,8 +153,20 @@ class Teller:
 
     # --- tools
 
-    def call(self, place: Place, call_id: str, tool: str, given: Json, *, block: int = 0) -> None:
-        """Take in a tool call. The oldest open one makes room when there are too many."""
+    def call(
+        self,
+        place: Place,
+        call_id: str,
+        tool: str,
+        given: Json,
+        *,
+        block: int = 0,
+        role: str = "assistant",
+    ) -> None:
+        """Take in a tool call; `role` user: a command that the person ran.
+
+        The oldest open call makes room when there are too many.
+        """
         given = without_binary(given)
         self.state.calls[call_id] = OpenCall(
             identity=[*place.identity, str(block)],
@@ -174,7 +186,7 @@ class Teller:
         self._event(
             place,
             Kind.TOOL_CALL,
-            "assistant",
+            role,
             self._tools.label(tool, given),
             block=block,
             call_id=call_id,

@@ -62,8 +62,9 @@ def main(arguments: list[str], folder: str) -> None:
         "agent": payload.get("agent_id"),
     }
     entry = None
-    if event == dialect["delivers"] and (event != "Prompt" or first_prompt(folder, told)):
-        entry = choose(run.get("briefings"), told, first=nothing_yet(folder, run, told))
+    if event == dialect["delivers"] and due(folder, event, told):
+        first = nothing_yet(folder, str(run["events"]), event)
+        entry = choose(run.get("briefings"), told, first=first)
     text, delivery = None, None
     if entry is not None:
         text, delivery = stamped(folder, str(entry["file"]), str(run["nonce"]))
@@ -94,8 +95,14 @@ def _filled(value: object, event: str, text: str) -> object:
     return value
 
 
-def first_prompt(folder: str, told: Json) -> bool:
-    """Return whether a session's first prompt of the run is on its way; True once a session."""
+def due(folder: str, event: object, told: Json) -> bool:
+    """Return whether the session may be told something on this event.
+
+    A prompt counts once for each session of the run, unless whoever calls names a source: then it
+    knows itself when a session has to be told again.
+    """
+    if event != "Prompt" or told["source"] is not None:
+        return True
     name = str(told["session"]).encode("utf-8", "replace").hex()[:200]
     try:
         os.close(os.open(os.path.join(folder, "prompt." + name), os.O_CREAT | os.O_EXCL, 0o600))
@@ -117,8 +124,7 @@ def choose(briefings: object, told: Json, *, first: bool = False) -> Json | None
     session, source = told.get("session"), told.get("source")
     if source == "clear":
         return _entry(briefings.get("clear"))
-    forked = first and "fork" in briefings and source in ("fork", "resume", None)
-    if forked and session not in (briefings.get("sessions") or ()):
+    if first and "fork" in briefings and session not in (briefings.get("sessions") or ()):
         return _entry(briefings["fork"])
     names = ("compact", "compact_new") if source == "compact" else ("sessions", "new")
     own, other = (briefings.get(name) for name in names)
@@ -154,16 +160,15 @@ def next_number(folder: str) -> int:
     raise OSError(message)
 
 
-def nothing_yet(folder: str, run: Json, told: Json) -> bool:
-    """Return whether this is the first thing that is told in the run.
+def nothing_yet(folder: str, events: str, event: object) -> bool:
+    """Return whether this is the first thing that a session of the run could be told.
 
-    That is the first event, or for a harness that is told things with a prompt, where no source
-    is named, the first delivery.
+    That is the first event; where a briefing comes with a prompt, the first delivery.
     """
-    if told["source"] is None:
+    if event == "Prompt":
         return not os.path.exists(os.path.join(folder, "delivery.0001"))
     try:
-        return os.stat(str(run["events"])).st_size == 0
+        return os.stat(events).st_size == 0
     except FileNotFoundError:
         return True
 

@@ -314,6 +314,7 @@ def child_environment(
         env.update(adapter.home_environment(Path(entry.home)))
     env.update(entry.env)
     env.update(options.env)
+    env.update(adapter.store_environment((*entry.args, *options.args)))
     return env
 
 

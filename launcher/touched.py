@@ -78,7 +78,9 @@ def _changed_since(
     for source in importer.discover(home):
         if source.state is StoreState.UNREADABLE or source.native_id in skip:
             continue
-        newest = max((_mtime_ms(path) for path in source.paths), default=0)
+        newest = source.changed_at
+        if newest is None:
+            newest = max((_mtime_ms(path) for path in source.paths), default=0)
         if newest >= start:
             changed.append((newest, source))
     changed.sort(key=lambda pair: pair[0], reverse=True)

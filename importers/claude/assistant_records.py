@@ -11,9 +11,10 @@ from importers.claude import calls, plans
 from importers.claude.collected import Collected, Record
 from importers.claude.content import block_text, json_value
 from importers.claude.records import ANY, EMPTY, Block, Message, decode_or
-from importers.claude.refusals import is_limit, overflow, quota_resets_at, resets_at
+from importers.claude.refusals import quota_resets_at
 from importers.claude.state import RECENT_MESSAGES, Spoken
 from importers.claude.tool_results import remember, tool_result, without_briefings
+from importers.refusals import is_limit, overflow, resets_at
 
 SYNTHETIC: Final = "<synthetic>"
 ENDED: Final = frozenset({"end_turn", "stop_sequence"})

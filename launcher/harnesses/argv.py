@@ -42,6 +42,8 @@ class Syntax(NamedTuple):
     """Spelling -> name; names of unlisted spellings are the spellings."""
     short_equals: bool
     """Whether `-m=x` means the value `x` (clap) or `=x` (commander)."""
+    long_equals: bool = True
+    """Whether `--model=x` is understood at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class Item:
         return self.values[0] if self.values else None
 
 
-def syntax(spec: str, *, short_equals: bool) -> Syntax:
+def syntax(spec: str, *, short_equals: bool, long_equals: bool = True) -> Syntax:
     """Build a table from lines like `-m --model ONE`; the last spelling is the name.
 
     `X` may be NOTHING, ONE, MAYBE or MANY.
@@ -79,7 +81,7 @@ def syntax(spec: str, *, short_equals: bool) -> Syntax:
         for spelling in spellings:
             takes[spelling] = Takes[how]
             names[spelling] = spellings[-1]
-    return Syntax(takes=takes, names=names, short_equals=short_equals)
+    return Syntax(takes=takes, names=names, short_equals=short_equals, long_equals=long_equals)
 
 
 def scan(args: Sequence[str], table: Syntax, begin: int = 0, level: int = 0) -> Iterator[Item]:
@@ -126,6 +128,8 @@ def _options(args: Sequence[str], at: int, table: Syntax) -> list[Item]:
 
 
 def _long(arg: str, at: int, table: Syntax) -> Item:
+    if not table.long_equals:
+        return replace(_flag(arg, at), known=False)
     spelling, equals, value = arg.partition("=")
     known = spelling in table.takes and bool(equals)
     return Item(

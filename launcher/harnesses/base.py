@@ -279,6 +279,12 @@ class Adapter(Protocol):
     def home_environment(self, home: Path) -> Mapping[str, str]:
         """Return the variables that put the store into a folder: `home` of a harness entry."""
 
+    def store_environment(self, args: Sequence[str]) -> Mapping[str, str]:
+        """Return what arguments say about where the store is, as variables that say the same.
+
+        They are set for the child, so that launcher, importer and harness agree.
+        """
+
     def classify(self, args: Sequence[str]) -> Invocation:
         """Understand native arguments; never raises, an unknown option is left alone."""
 

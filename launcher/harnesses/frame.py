@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from importers.base import StoreState
+from importers.base import Source, StoreState, StoreUnreadable
 from launcher.harnesses import parents, programs
 from launcher.harnesses.base import (
     About,
@@ -216,6 +216,11 @@ class Frame:
         """Return the variables that put the store into a folder."""
         return {self.home_variables[0]: str(home)}
 
+    def store_environment(self, args: Sequence[str]) -> Mapping[str, str]:
+        """Return what arguments say about the store; most harnesses have none that do."""
+        del args
+        return {}
+
     def resume_args(self, native_id: str) -> list[str]:
         """Return the arguments that resume a session."""
         option = self.options.named or next(iter(sorted(self.options.resume, key=len)[::-1]))
@@ -282,10 +287,13 @@ class Frame:
         args: Sequence[str] = (),
     ) -> Preflight:
         """Look the session up in its store, and who has it open."""
-        del args
+        del args, path
         source = self.importer.locate(home, native_id)
         if source.state is StoreState.PRESENT:
-            holder = self.holder(home, native_id, source.path or path, cwd)
+            try:
+                holder = self.holder(source, cwd)
+            except StoreUnreadable as error:
+                return Preflight(readiness=Readiness.UNREADABLE, detail=str(error))
             if holder is not None:
                 return holder
         detail = source.detail
@@ -293,9 +301,12 @@ class Frame:
             detail = f"{home} has no session {native_id}"
         return Preflight(readiness=_READINESS[source.state], detail=detail)
 
-    def holder(self, home: Path, native_id: str, path: Path | None, cwd: Path) -> Preflight | None:
-        """Return who has a session open right now, or why it would be refused; None: nobody."""
-        del home, native_id, path, cwd
+    def holder(self, source: Source, cwd: Path) -> Preflight | None:
+        """Return who has a session open, or why it would be refused; None: it can be resumed.
+
+        Raises StoreUnreadable.
+        """
+        del source, cwd
         return None
 
     def capabilities(self, program: Program | None) -> Mapping[str, str]:

@@ -62,38 +62,21 @@ class Answer:
         return str(session)
 
 
-class Stage:
-    """Repository, homes, environment; every command of ours is a process of its own."""
+class Bench:
+    """A repository and an environment in which our command is called as a process of its own."""
 
-    def __init__(
-        self, root: Path, messages: MessagesApi, responses: ResponsesApi, state: Path | None = None
-    ) -> None:
+    def __init__(self, root: Path, env: Mapping[str, str], state: Path | None = None) -> None:
         self.root = root
-        self.messages = messages
-        self.responses = responses
         self.repository = root / "project"
         self.state = state or root / "state"
         self.repository.mkdir()
-        self.claude: Home = claude_home(
-            root / "claude-home", messages.port, trusted=[self.repository]
-        )
-        self.codex: Home = codex_home(
-            root / "codex-home", responses.port, trusted=[self.repository]
-        )
         self.env: dict[str, str] = {
-            **self.claude.env,
-            **self.codex.env,
+            **env,
             "HOME": str(root),
             "WORKSTREAM_HOME": str(self.state),
             "PYTHONDONTWRITEBYTECODE": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
-            "PATH": os.pathsep.join(
-                [
-                    *(str(harness_program(name).parent) for name in ("codex", "claude")),
-                    os.environ.get("PATH", os.defpath),
-                ]
-            ),
         }
         self._reports = 0
         self.git("init", "-q", "-b", "main")
@@ -222,6 +205,22 @@ class Stage:
     def session(self, native_id: str) -> dict[str, Any]:
         """Return what `status` says of one native session."""
         return next(s for s in self.status()["sessions"] if s["native_id"] == native_id)
+
+
+class Stage(Bench):
+    """A bench with Codex and Claude Code, each in a home of its own."""
+
+    def __init__(
+        self, root: Path, messages: MessagesApi, responses: ResponsesApi, state: Path | None = None
+    ) -> None:
+        self.messages = messages
+        self.responses = responses
+        trusted = [root / "project"]
+        self.claude: Home = claude_home(root / "claude-home", messages.port, trusted=trusted)
+        self.codex: Home = codex_home(root / "codex-home", responses.port, trusted=trusted)
+        programs = (str(harness_program(name).parent) for name in ("codex", "claude"))
+        path = os.pathsep.join([*programs, os.environ.get("PATH", os.defpath)])
+        super().__init__(root, {**self.claude.env, **self.codex.env, "PATH": path}, state)
 
     def bare_claude(self, text: str) -> str:
         """Run Claude Code once without us; return the id of the session that it made."""
