@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from handoffs import imported_checks
 from handoffs.imported_checks import ImportedCheck
-from handoffs.models import CheckStatus, Disposition, Ref, RefKind
+from handoffs.models import CheckStatus, Disposition, Outcome, Receipt, Ref, RefKind
 from handoffs.resolver import plain_event_ref
-from handoffs.store import checks, leading, reading
+from handoffs.store import answering, checks, leading, reading, receipts
 from handoffs.store.reading import Found
 from ledger import events, facts, limits, runs, sessions, workstreams
 from ledger.model import Branch, EventKind, EventRow, RunRow, SessionRow, Workstream
@@ -71,6 +71,10 @@ class Material:
     """The provider's words about a limit that was reached."""
     before: Found | None
     """The handoff by somebody that this work followed."""
+    answer: Receipt | None
+    """What its receiver said of it."""
+    outcome: Outcome | None
+    """How the accepted work is said to have ended."""
 
 
 def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int]) -> Material | None:
@@ -89,6 +93,8 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
     turn = facts.last_turn(store, session.id)
     limit = limits.latest_of_run(store, run)
     plan = tuple(facts.plan(store, session.id))
+    before = _before(store, workstream, run)
+    answer, outcome = _became(store, workstream, before)
     return Material(
         workstream=workstream,
         run=run,
@@ -103,7 +109,9 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
         plan_event=_plan_event(store, session) if plan else None,
         turn=None if turn is None else (turn[1], turn[2]),
         limit=None if limit is None else str(limit["message"]),
-        before=_before(store, workstream, run),
+        before=before,
+        answer=answer,
+        outcome=outcome,
     )
 
 
@@ -234,6 +242,16 @@ def _before(store: Store, workstream: Workstream, run: RunRow) -> Found | None:
     if made is None or made.created_at > run.started_at:
         return None
     return made
+
+
+def _became(
+    store: Store, workstream: Workstream, before: Found | None
+) -> tuple[Receipt | None, Outcome | None]:
+    """Return the answer to a handoff and, when it was accepted, how the work ended."""
+    last = before and receipts.last_receipt(store, workstream, before.content_digest)
+    if last is None:
+        return None, None
+    return last.receipt, answering.outcome_of(store, workstream, last.receipt.receipt_key)
 
 
 def refs(store: Store, given: Iterable[EventRow | None]) -> tuple[Ref, ...]:

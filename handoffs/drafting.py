@@ -19,11 +19,13 @@ from handoffs.models import (
     DRAFT_BYTES,
     MAX_OMISSIONS,
     MAX_TEXT,
+    ActorKind,
     Content,
     Disposition,
     EvidenceState,
     Omission,
     OmissionKind,
+    ReceiptStatus,
     Ref,
     RefKind,
     Statement,
@@ -211,7 +213,25 @@ def _before_words(material: Material) -> str:
     text += f", objective {_quoted(before.content.objective, 160)}"
     if before.content.next_action is not None:
         text += f", next action {_quoted(before.content.next_action.text, 240)}"
-    return text + "."
+    return f"{text}{_became(material)}."
+
+
+def _became(material: Material) -> str:
+    """Say what became of the handoff before: what its receiver answered and how it ended."""
+    answer, outcome = material.answer, material.outcome
+    if answer is None:
+        return ""
+    who = answer.receiver.owner or answer.receiver.harness or str(answer.receiver.kind)
+    if answer.receiver.kind is ActorKind.AGENT and answer.receiver.harness:
+        who = answer.receiver.harness
+    if answer.status is ReceiptStatus.ACCEPTED:
+        words = f"; {who} accepted it"
+        if outcome is not None:
+            words += f" and says it ended {outcome.status}: {_quoted(outcome.summary, 200)}"
+        if outcome is not None and outcome.remaining:
+            words += f", remaining: {_quoted('; '.join(outcome.remaining), 200)}"
+        return words
+    return f"; {who} gave it back as {answer.status}: {_quoted(answer.message or '', 200)}"
 
 
 def _before_ref(material: Material) -> tuple[Ref, ...]:

@@ -232,7 +232,15 @@ def _settle(
     with store.transaction():
         require(store, run.workstream, run.token)
         last = next((row.id for row in reversed(rows) if row.id in active), None)
-        checkpoints.record(store, workstream, state, run=run.id, session=last, partial=partial)
+        checkpoints.record(
+            store,
+            workstream,
+            state,
+            run=run.id if active else None,  # a run without an event adds none by an unchanged tree
+            session=last,
+            worktree=run.worktree,
+            partial=partial,
+        )
         runs.advance(store, run, Step.CHECKPOINTED)
         done.notices += receipts.apply(store, run, workstream)
         runs.advance(store, run, Step.RECEIPTS)

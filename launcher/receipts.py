@@ -58,7 +58,7 @@ def apply(store: Store, run: RunRow, workstream: Workstream) -> list[str]:
             nonce, payload = parse(row.line)
             if nonce != run.nonce:
                 reason = "it belongs to another run"
-            else:
+            elif not pending.is_applied(store, row):
                 _do(store, run, workstream, payload, row)
         except BadDataError as error:
             reason = str(error)

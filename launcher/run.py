@@ -385,6 +385,8 @@ def _refused(job: Job, started: Started, status: child.ExitStatus) -> str | None
         return None
     if (time.monotonic() - started.spawned) * 1000 > FAST_FAILURE_MS:
         return None
+    if job.invocation.facts.get("prompt") == "stdin":
+        return None  # it was read, or there was none: a second try would find nothing there
     try:
         events = folder.events(folder.path_of(job.store.home, started.run.id))
         source = job.importer.locate(job.store_home, started.target.resume)

@@ -1,6 +1,7 @@
 """Receipts found in native stores: lines that our own commands printed inside a harness.
 
-The import stores them, the end of their run applies them; one line counts once.
+The import stores them, the end of their run applies them; one line counts once. A line that another
+call printed again is kept too: by then its run may be over, which is to be told.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from ledger.store import Store
 
 
-def digest(line: str) -> str:
-    """Return the digest that a receipt line is known by."""
-    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
+def digest(line: str, call_id: str | None = None) -> str:
+    """Return the digest that a receipt line is known by; with a call, what repeats it there."""
+    known_by = line if call_id is None else f"{line}\n{call_id}"
+    return hashlib.sha256(known_by.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def keep(store: Store, session: SessionRow, items: Iterable[NewReceipt]) -> int:
@@ -30,13 +32,14 @@ def keep(store: Store, session: SessionRow, items: Iterable[NewReceipt]) -> int:
     new = 0
     now = store.clock.now_ms()
     for number, item in enumerate(items):
+        name = digest(item.line)
+        known = store.one("SELECT call_id FROM receipt WHERE digest = ?", name)
+        if known is not None and known["call_id"] != item.call_id:
+            name = digest(item.line, item.call_id)
         done = store.db.execute(
             "INSERT OR IGNORE INTO receipt (digest, workstream, session, call_id, line, found_at)"
             " VALUES (?,?,?,?,?,?)",
-            (
-                *(digest(item.line), session.workstream, session.id, item.call_id, item.line),
-                now + number,
-            ),
+            (name, session.workstream, session.id, item.call_id, item.line, now + number),
         )
         new += done.rowcount
     return new
@@ -50,6 +53,12 @@ def pending(store: Store, workstream: Workstream | int) -> list[ReceiptRow]:
         workstream_id(workstream),
     )
     return [ReceiptRow(**{name: row[name] for name in ReceiptRow._fields}) for row in rows]
+
+
+def is_applied(store: Store, row: ReceiptRow) -> bool:
+    """Tell whether the same line was applied already, printed by another call."""
+    sql = "SELECT 1 FROM receipt WHERE digest = ? AND applied_at IS NOT NULL"
+    return store.one(sql, digest(row.line)) is not None
 
 
 def applied(store: Store, receipt: str, refused: str | None = None) -> None:

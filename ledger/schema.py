@@ -430,7 +430,7 @@ DDL: Final[tuple[str, ...]] = (
     "CREATE INDEX note_workstream ON note (workstream, id)",
     """
     CREATE TABLE receipt (
-        digest     TEXT PRIMARY KEY,         -- sha256 of the line: the same line counts once
+        digest     TEXT PRIMARY KEY,         -- sha256 of the line, and of a call that repeats it
         workstream INTEGER NOT NULL,
         session    INTEGER NOT NULL,
         call_id    TEXT NOT NULL,            -- tool call whose result held it

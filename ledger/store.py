@@ -184,6 +184,14 @@ class Store:
         finally:
             self._depth = 0
 
+    def require_writable(self) -> None:
+        """Find out now whether anything can be written, and raise StateError when it cannot.
+
+        SQLite opens a file that may not be written without a word, and begins transactions on it.
+        """
+        with self.transaction() as db:
+            db.execute("UPDATE workstream SET name = name WHERE id < 0")
+
     def one(self, sql: str, *values: Any) -> sqlite3.Row | None:  # noqa: ANN401
         """Return the first row of a query, or None."""
         with translated(self.path):

@@ -70,7 +70,7 @@ def acknowledge(
 
     Raises RefusedError with all findings, LeaseLostError, LeaseHeld; then nothing was written.
     """
-    message = None if answer.message is None else scrub(answer.message.strip()).text or None
+    message = _message(answer)
     found = received.found
     payload = value_digest(
         {
@@ -88,9 +88,7 @@ def acknowledge(
             if known.payload_digest == payload:
                 return known.receipt, True
             raise _refused("the receipt key is taken", [_key_conflict("receipt_key")])
-        findings = _findings(store, workstream, received, answer, message)
-        if findings:
-            raise _refused("this cannot be acknowledged like this", findings)
+        examine(store, workstream, received, answer)
         _insert(store, workstream, received, answer, message, payload)
         if answer.status is ReceiptStatus.ACCEPTED:
             deliveries.acknowledge(store, workstream, found.content_digest, answer.session)
@@ -98,6 +96,17 @@ def acknowledge(
     if made is None:
         raise UnavailableError("the receipt is gone again")
     return made.receipt, False
+
+
+def examine(store: Store, workstream: Workstream, received: Received, answer: Answer) -> None:
+    """Raise RefusedError with all findings when an answer cannot be given; reads only."""
+    findings = _findings(store, workstream, received, answer, _message(answer))
+    if findings:
+        raise _refused("this cannot be acknowledged like this", findings)
+
+
+def _message(answer: Answer) -> str | None:
+    return None if answer.message is None else scrub(answer.message.strip()).text or None
 
 
 def _findings(

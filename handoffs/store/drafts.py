@@ -2,7 +2,8 @@
 
 A draft is delivered as a prepared target and is never committed by itself. Where the rollover
 policy says so, it is kept as a prepared record too, which a person can commit: again one for each
-workstream and directory, replaced by the next.
+workstream and directory, replaced by the next. One that a receiver has answered is kept there when
+it is replaced: its receipt names it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from handoffs.canonical import content_digest, prepared_id
 from handoffs.models import ActorKind, Author, Base, Content, GitSnapshot, Prepared
 from handoffs.occasion import Occasion
 from handoffs.policy import PolicyRecord
-from handoffs.store import observing, preparing, reading, rows
+from handoffs.store import observing, preparing, reading, receipts, rows
 from handoffs.store.preparing import Circumstances
 from handoffs.stored import content_from
 from ledger.model import RunRow, Workstream
@@ -43,6 +44,7 @@ def replace(
     name = prepared_id(workstream.uid, base, digest)
     now = store.one("SELECT head_seq FROM workstream WHERE id = ?", workstream.id)
     told = sorted(set(sessions))
+    _keep_answered(store, workstream, run.worktree, name)
     store.db.execute(
         """
         INSERT INTO handoff_draft (workstream, directory, prepared_id, content, content_digest,
@@ -107,8 +109,50 @@ def kept(store: Store, workstream: Workstream) -> str | None:
 
 
 _OURS = (
-    "workstream = ? AND author_kind = 'launcher' AND NOT EXISTS (SELECT 1 FROM handoff_revision"
+    "workstream = ? AND author_kind = 'launcher' AND policy IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM handoff_revision"
     " WHERE handoff_revision.workstream = handoff_prepared.workstream"
     " AND handoff_revision.prepared_id = handoff_prepared.prepared_id)"
+    " AND NOT EXISTS (SELECT 1 FROM handoff_receipt"
+    " WHERE handoff_receipt.workstream = handoff_prepared.workstream"
+    " AND handoff_receipt.target_digest = handoff_prepared.content_digest)"
 )
-"""Prepared records of the launcher's that nobody committed."""
+"""Prepared records that the policy made, that nobody committed and nobody answered."""
+
+
+def _keep_answered(store: Store, workstream: Workstream, directory: str, name: str) -> None:
+    """Keep the draft of a directory as a prepared record, when it was answered and goes now."""
+    row = store.one(
+        "SELECT * FROM handoff_draft WHERE workstream = ? AND directory = ? AND prepared_id <> ?",
+        *(workstream.id, directory, name),
+    )
+    if row is None or not receipts.answered(store, workstream, row["content_digest"]):
+        return
+    base = _base(store, workstream, row["prepared_id"], row["content_digest"])
+    author = Author(kind=ActorKind.LAUNCHER, harness=row["entry"])
+    store.db.execute(
+        """
+        INSERT OR IGNORE INTO handoff_prepared (prepared_id, workstream, scope_id, base_revision,
+            base_digest, content, content_digest, reasons, created_at, author, author_kind,
+            observations, git, at_seq, at_revision, run)
+        VALUES (?,?,?,?,?,?,?,'[]',?,?,?,?,?,?,?,?)
+        """,
+        (
+            *(row["prepared_id"], workstream.id, workstream.uid),
+            *((None, None) if base is None else (base.revision, base.content_digest)),
+            *(row["content"], row["content_digest"], row["created_at"]),
+            *(rows.author_json(author), str(author.kind), row["observations"]),
+            *(row["git"], row["at_seq"], 0 if base is None else base.revision, row["run"]),
+        ),
+    )
+
+
+def _base(store: Store, workstream: Workstream, name: str, digest: str) -> Base | None:
+    """Return the revision that was the head when a draft got its name."""
+    found = store.all(
+        "SELECT revision, content_digest FROM handoff_revision WHERE workstream = ?"
+        " ORDER BY revision DESC LIMIT 50",
+        workstream.id,
+    )
+    bases = [Base(revision=row["revision"], content_digest=row["content_digest"]) for row in found]
+    return next((b for b in bases if prepared_id(workstream.uid, b, digest) == name), None)

@@ -100,6 +100,7 @@ def writing(name: str | None, *, refresh: bool = False) -> Iterator[Bench]:
     """
     place = here()
     with open_store(place.home, "rw", busy_ms=10_000) as store:
+        store.require_writable()
         run = live_run(store)
         workstream = _workstream(store, place, name, run)
         if refresh:
@@ -141,11 +142,17 @@ def live_run(store: Store) -> RunRow | None:
 
 
 def or_receipt(
-    work: Callable[[], int], payload: Callable[[], Mapping[str, Any]], workstream: str | None
+    work: Callable[[], int],
+    payload: Callable[[], Mapping[str, Any]],
+    workstream: str | None,
+    *,
+    examine: Callable[[Bench], None] = lambda _: None,
 ) -> int:
     """Do the work; where the ledger cannot be written from inside a run, print its receipt line.
 
     A receipt is about the run's own workstream: for another one the error stays the answer.
+    `examine` raises what is wrong already, by what can be read: once the run has ended, nobody is
+    there to mend it.
     """
     try:
         return work()
@@ -153,11 +160,13 @@ def or_receipt(
         told = isinstance(error, (StateNewerError, HeadConflictError, LeaseHeld, LeaseLostError))
         if told or not inside_harness():
             raise
-        with open_store(here().home, "ro") as store:
+        place = here()
+        with open_store(place.home, "ro") as store:
             run = live_run(store)
-            own = None if run is None else workstreams.get(store, run.workstream).name
-        if run is None or workstream not in (None, own):
-            raise
+            own = None if run is None else workstreams.get(store, run.workstream)
+            if run is None or own is None or workstream not in (None, own.name):
+                raise
+            examine(Bench(store=store, place=place, workstream=own, run=run))
         click.echo(receipts.line(run.nonce, payload()))
         click.echo("recorded when this run ends")
         return 0

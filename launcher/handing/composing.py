@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from handoffs import parsing, validation
 from handoffs.errors import RefusedError
@@ -14,6 +15,15 @@ from handoffs.resolver import Resolver
 from handoffs.scrubbing import scrubbed
 from ledger.model import Workstream
 from ledger.store import Store
+
+_MENDED: Final = frozenset(
+    (
+        *("evidence_missing", "evidence_changed", "evidence_expired", "evidence_unauthorized"),
+        *("evidence_wrong_scope", "check_claim_uncited", "check_claim_wrong_evidence"),
+        *("check_claim_contradicted", "check_claim_stale", "omission_required"),
+    )
+)
+"""Codes that may be gone once all records of the run are imported."""
 
 
 def parsed(store: Store, workstream: Workstream, worktree: Path, text: str) -> Parsed:
@@ -47,6 +57,15 @@ def findings(
     """Return all findings about something parsed."""
     facts = LedgerFacts(store, workstream, worktree, content=made.content)
     return validation.findings_of(made, facts)
+
+
+def refuse_hopeless(store: Store, workstream: Workstream, worktree: Path, text: str) -> None:
+    """Raise RefusedError for what no later import can mend: shape and words, never evidence."""
+    made = parsed(store, workstream, worktree, text)
+    found = tuple(
+        item for item in findings(store, workstream, worktree, made) if item.code not in _MENDED
+    )
+    validation.refuse(found, "the handoff cannot be prepared like this")
 
 
 def reasons(words: Iterable[str]) -> tuple[Reason, ...]:

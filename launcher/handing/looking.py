@@ -16,7 +16,7 @@ from ledger.errors import UnavailableError
 
 
 @click.command("list")
-@click.option("-n", "limit", type=click.IntRange(1, 500), default=20, help="How many revisions.")
+@click.option("-n", "limit", type=click.IntRange(1, 500), default=20, help="How many of each kind.")
 @click.option("--workstream", metavar="NAME", help="Which workstream of the repository.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
 def list_(*, limit: int, workstream: str | None, as_json: bool) -> int:
@@ -25,7 +25,7 @@ def list_(*, limit: int, workstream: str | None, as_json: bool) -> int:
         store, where = now.store, now.choice.workstream
         lead = leading.leading(store, where)
         found = [
-            *reading.open_prepared(store, where),
+            *reading.open_prepared(store, where)[:limit],
             *reading.revisions(store, where, limit=limit),
             *reading.drafts(store, where),
         ]

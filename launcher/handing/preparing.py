@@ -49,7 +49,12 @@ def prepare(
     def payload() -> dict[str, object]:
         return {"do": "handoff_prepared", "text": text, "reasons": list(words)}
 
-    return answering(lambda: or_receipt(work, payload, workstream), as_json=as_json)
+    def examine(bench: Bench) -> None:
+        composing.refuse_hopeless(bench.store, bench.workstream, bench.worktree, text)
+
+    return answering(
+        lambda: or_receipt(work, payload, workstream, examine=examine), as_json=as_json
+    )
 
 
 def prepared(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 import click
 
@@ -19,6 +20,7 @@ from handoffs.models import (
 from handoffs.store import answering as answers
 from handoffs.store import receiving
 from handoffs.store.answering import Answer
+from handoffs.store.receiving import Received
 from handoffs.store.rows import evidence_value
 from launcher.handing.bench import Bench, answering, of_reading, or_receipt, writing
 from launcher.handing.documents import author_document, lines, received_document
@@ -74,22 +76,28 @@ def acknowledge(
     checks = _checks(confirmed, failed) if status == ReceiptStatus.ACCEPTED else None
     chosen = key or f"{_caller()}-{target}-{status}"
 
+    def given(bench: Bench) -> Answer:
+        return Answer(
+            receipt_key=chosen,
+            receiver=bench.author,
+            session=bench.session,
+            status=ReceiptStatus(status),
+            checks=checks,
+            message=message,
+            superseded=superseded,
+            exact=target.strip() != "latest",
+            run=None if bench.run is None else bench.run.id,
+        )
+
     def work() -> int:
         with writing(workstream, refresh=True) as bench:
-            receipt, existed = _acknowledge(
-                bench,
-                target,
-                Answer(
-                    receipt_key=chosen,
-                    receiver=bench.author,
-                    session=bench.session,
-                    status=ReceiptStatus(status),
-                    checks=checks,
-                    message=message,
-                    superseded=superseded,
-                    exact=target.strip() != "latest",
-                    run=None if bench.run is None else bench.run.id,
-                ),
+            receipt, existed = answers.acknowledge(
+                bench.store,
+                bench.workstream,
+                _received(bench, target),
+                given(bench),
+                token=bench.token,
+                holder=bench.holder,
             )
         if as_json:
             emit_json("handoff", {**_receipt_document(receipt), "existed": existed})
@@ -108,20 +116,33 @@ def acknowledge(
             "superseded": superseded,
         }
 
-    return answering(lambda: or_receipt(work, payload, workstream), as_json=as_json)
+    def examine(bench: Bench) -> None:
+        answers.examine(bench.store, bench.workstream, _received(bench, target), given(bench))
+
+    def answered() -> int:
+        code = or_receipt(work, payload, workstream, examine=examine)
+        if status == ReceiptStatus.ACCEPTED and not as_json:
+            _ask_for_outcome(chosen)
+        return code
+
+    return answering(answered, as_json=as_json)
 
 
-def _acknowledge(bench: Bench, target: str, given: Answer) -> tuple[Receipt, bool]:
+def _received(bench: Bench, target: str) -> Received:
     received = receiving.receive(bench.store, bench.workstream, target, bench.worktree)
     if received is None:
         raise UnavailableError(f"nothing was committed in {bench.workstream.name} yet")
-    return answers.acknowledge(
-        bench.store,
-        bench.workstream,
-        received,
-        given,
-        token=bench.token,
-        holder=bench.holder,
+    return received
+
+
+def _ask_for_outcome(key: str) -> None:
+    """Tell the one command that says how the accepted work ended."""
+    from launcher.launching import our_command
+
+    say(
+        f"when it has ended, say how: {our_command()} handoff outcome completed"
+        f" --receipt {shlex.quote(key)} --summary HOW"
+        " (or: partial | blocked | failed | abandoned | unknown)"
     )
 
 

@@ -95,6 +95,8 @@ _UTILITY_WORDS: Final = (
     " cloud-tasks exec-server features help execpolicy responses-api-proxy stdio-to-uds"
     " app"
 )
+PROMPT: Final = "prompt"
+"""Fact: `stdin` when the prompt is read from there, and so can be read only once."""
 _UTILITIES: Final = frozenset(_UTILITY_WORDS.split())
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-?)[0-9a-fA-F]{4}(\1[0-9a-fA-F]{4}){2}\1[0-9a-fA-F]{12}")
 
@@ -168,6 +170,8 @@ def classify(args: Sequence[str]) -> Invocation:
         return Invocation(form=Form.UTILITY, args=call.args)
     form = Form.ONE_SHOT if call.one_shot else Form.INTERACTIVE
     select, native_id, facts = _selection(call)
+    if call.command == ("exec",) and call.words() in ((), ("-",)):
+        facts = {**facts, PROMPT: "stdin"}
     return Invocation(form=form, args=call.args, select=select, native_id=native_id, facts=facts)
 
 

@@ -215,7 +215,7 @@ def _calls(step: Step, request: Request) -> list[tuple[str, Json]]:
     if step.verb is Verb.PARALLEL:
         return [_bash(command) for command in step.fields]
     if step.verb is Verb.RUN_FOUND:
-        return [_bash(found_in(request, step.text))]
+        return [_bash(found_in(request, step.text, step.field(1)))]
     if step.verb is Verb.RUN:
         return [_bash(step.text)]
     if step.verb is Verb.TOOL:

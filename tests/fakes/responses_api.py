@@ -221,7 +221,7 @@ def _calls(step: Step, answer: int, tools: dict[str, Json], request: Request) ->
 
 def _command(step: Step, request: Request) -> str:
     if step.verb is Verb.RUN_FOUND:
-        return found_in(request, step.text)
+        return found_in(request, step.text, step.field(1))
     return f"cat {step.text}" if step.verb is Verb.READ else step.text
 
 

@@ -49,6 +49,7 @@ TOOL_VERBS: Final = frozenset(
 """Verbs after which the model has to wait for a result: they end an answer."""
 
 _FIELDS: Final = {
+    Verb.RUN_FOUND: 2,
     Verb.WRITE: 2,
     Verb.TOOL: 2,
     Verb.FAIL: 2,

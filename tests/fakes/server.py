@@ -59,13 +59,18 @@ class Request:
         return "\n".join(self.texts)
 
 
-def found_in(request: Request, pattern: str) -> str:
-    """Return the last match of `pattern` (its first group, if any) in what reached the model."""
+def found_in(request: Request, pattern: str, template: str = "") -> str:
+    """Return the last match of `pattern` in what reached the model.
+
+    Its groups filled into `template`; without one its first group, else all of it.
+    """
     # The script that asks stands in the context as well; what it names must be elsewhere.
     texts = [text.replace(request.user_text, "") for text in request.texts]
     found = [match for text in texts for match in re.finditer(pattern, text)]
     if not found:
         return "not found"
+    if template:
+        return found[-1].expand(template)
     return found[-1][1] if found[-1].groups() else found[-1][0]
 
 

@@ -2,17 +2,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from handoffs import drafting
 from handoffs.canonical import content_bytes
-from handoffs.models import DRAFT_BYTES, Content, errors
-from handoffs.store import leading, reading
+from handoffs.models import (
+    DRAFT_BYTES,
+    Content,
+    Outcome,
+    OutcomeStatus,
+    ReceiptStatus,
+    errors,
+)
+from handoffs.store import answering, leading, reading, receiving
+from handoffs.store.answering import Answer
 from handoffs.validation import validate
 from importers.base import Plan, Turn
 from leases import lease as leases
 from ledger import checkpoints, git, runs, workstreams
 from ledger.gitstate import GitState
 from ledger.model import RunRow
-from tests.handoffs.setting import Setting
+from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting
 from tests.ledger.making import START, SetClock, start_run
 
 
@@ -249,6 +259,82 @@ def test_a_persons_handoff_leads_until_it_was_seen_and_work_went_on(here: Settin
     assert lead is not None
     assert (lead.origin, lead.content) == ("draft", content)
     assert "This work followed the handoff r1 by ada" in text(content)
+
+
+def answer(here: Setting, name: str, status: str, message: str | None = None) -> None:
+    """Let a person answer a handoff, key `k`."""
+    received = receiving.receive(here.store, here.workstream, name, here.tree)
+    assert received is not None
+    given = Answer(
+        receipt_key="k",
+        receiver=PERSON,
+        session=None,
+        status=ReceiptStatus(status),
+        checks=ALL_CONFIRMED if status == "accepted" else None,
+        message=message,
+    )
+    answering.acknowledge(here.store, here.workstream, received, given, holder=here.holder)
+
+
+def test_what_became_of_the_handoff_before_is_told(here: Setting) -> None:
+    here.committed(here.content())
+    clock = here.store.clock
+    assert isinstance(clock, SetClock)
+    clock.now += 1000
+    answer(here, "r1", "declined", "`a.py` is not mine")
+    first = Running(here)
+    first.says("please fix `a.py`")
+    assert "ada gave it back as declined: \"'a.py' is not mine\"" in text(ended(first))
+
+
+def test_the_outcome_of_the_handoff_before_is_told(here: Setting) -> None:
+    here.committed(here.content())
+    clock = here.store.clock
+    assert isinstance(clock, SetClock)
+    clock.now += 1000
+    answer(here, "r1", "accepted")
+    outcome = Outcome(
+        outcome_key="o",
+        receipt_key="k",
+        status=OutcomeStatus.PARTIAL,
+        summary="half of it",
+        checks=(),
+        remaining=("the rest",),
+    )
+    answering.record_outcome(here.store, here.workstream, outcome, PERSON, holder=here.holder)
+    first = Running(here)
+    first.says("please fix `a.py`")
+    said = text(ended(first))
+    assert 'ada accepted it and says it ended partial: "half of it", remaining: "the rest"' in said
+
+
+@pytest.mark.parametrize("status", ["accepted", "declined", None])
+def test_only_an_answered_draft_is_kept_when_the_next_replaces_it(
+    here: Setting, status: str | None
+) -> None:
+    here.committed(here.content())  # the draft gets a base
+    first = Running(here)
+    first.says("please fix `a.py`")
+    ended(first)
+    (old,) = reading.drafts(here.store, here.workstream)
+    if status is not None:
+        answer(here, old.name, status, "no")
+    second = Running(here, "claude")
+    second.says("and `b.py`")
+    ended(second)
+    kept = reading.open_prepared(here.store, here.workstream)
+    if status is None:
+        assert kept == []
+        return
+    (found,) = kept
+    assert (found.name, found.content, found.author) == (old.name, old.content, old.author)
+    value = reading.prepared_value(here.store, old.name)
+    assert value is not None
+    assert value.base is not None
+    assert value.base.revision == 1
+    lead = leading.by_somebody(here.store, here.workstream)
+    assert lead is not None
+    assert lead.name == "r1"  # an answered draft is nobody's handoff
 
 
 def see(here: Setting, run: RunRow, digest: str, harness: str) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handoffs.store import answering, reading
+from handoffs.errors import RefusedError
+from handoffs.models import ActorKind, Author, ReceiptStatus
+from handoffs.store import answering, reading, receiving
 from handoffs.store import receipts as stored
+from handoffs.store.answering import Answer
 from importers.base import Receipt
 from launcher import receipts
+from launcher.handing import composing
 from ledger import receipts as pending
 from ledger import repositories, runs, workstreams
 from ledger.model import RepositoryKeys, RepositoryKind, RunRow
@@ -59,13 +64,23 @@ def run(here: Setting) -> RunRow:
 
 
 def apply(
-    here: Setting, run: RunRow, *payloads: dict[str, Any], nonce: str | None = None
+    here: Setting,
+    run: RunRow,
+    *payloads: dict[str, Any],
+    nonce: str | None = None,
+    call: str = "call-1",
 ) -> list[str]:
     lines = [receipts.line(nonce or run.nonce, payload) for payload in payloads]
-    items = [Receipt(line=line, call_id="call-1", record=1) for line in lines]
+    items = [Receipt(line=line, call_id=call, record=1) for line in lines]
     with here.store.transaction():
         pending.keep(here.store, here.session(), items)
         return receipts.apply(here.store, run, here.workstream)
+
+
+def count(here: Setting, table: str) -> int:
+    row = here.store.one(f"SELECT count(*) AS n FROM {table}")
+    assert row is not None
+    return int(row["n"])
 
 
 def prepared(**changes: Any) -> dict[str, Any]:
@@ -123,6 +138,25 @@ def test_a_line_of_another_run_makes_no_receipt(here: Setting, run: RunRow) -> N
     assert stored.by_key(here.store, here.workstream, "k1") is None
 
 
+def test_a_line_printed_again_in_its_run_counts_once_and_is_no_loss(
+    here: Setting, run: RunRow
+) -> None:
+    note = {"do": "note", "text": "remember"}
+    assert apply(here, run, note) == []
+    assert apply(here, run, note, call="call-2") == []
+    assert count(here, "note") == 1
+
+
+def test_a_line_printed_again_in_a_later_run_is_refused_aloud(here: Setting, run: RunRow) -> None:
+    note = {"do": "note", "text": "remember"}
+    apply(here, run, note)
+    later = start_run(here.store, here.workstream, worktree=str(here.tree))
+    assert apply(here, later, note, nonce=run.nonce) == []  # the record itself, read once more
+    (notice,) = apply(here, later, note, nonce=run.nonce, call="call-2")
+    assert "another run" in notice
+    assert count(here, "note") == 1
+
+
 @pytest.mark.parametrize(
     "payload",
     [
@@ -141,6 +175,40 @@ def test_a_forged_shape_is_refused_and_nothing_else_is_lost(
 ) -> None:
     notices = apply(here, run, payload, {"do": "note", "text": "still here"})
     assert len(notices) == 1
-    row = here.store.one("SELECT count(*) AS n FROM note")
-    assert row is not None
-    assert row["n"] == 1
+    assert count(here, "note") == 1
+
+
+@pytest.mark.usefixtures("run")
+def test_what_no_import_can_mend_is_refused_before_the_line_is_printed(here: Setting) -> None:
+    def examined(**changes: Any) -> list[str]:
+        text = json.dumps({**CONTENT, **changes})
+        try:
+            composing.refuse_hopeless(here.store, here.workstream, here.tree, text)
+        except RefusedError as error:
+            return [item.code for item in error.findings]
+        return []
+
+    assert examined(next_action={"text": "keep going", "evidence": []}) == [
+        "next_action_empty_wording"
+    ]
+    assert examined(objective="") == ["objective_missing"]
+    # The record of the check that was just run may come with the end of the run.
+    assert examined(state=[{"text": "All tests passed.", "evidence": ["e99"]}]) == []
+
+
+def test_an_answer_can_be_examined_without_giving_it(here: Setting, run: RunRow) -> None:
+    apply(here, run, prepared())
+    name = reading.open_prepared(here.store, here.workstream)[0].name
+    received = receiving.receive(here.store, here.workstream, name, here.tree)
+    assert received is not None
+    answer = Answer(
+        receipt_key="k",
+        receiver=Author(kind=ActorKind.AGENT),
+        session=None,
+        status=ReceiptStatus.DECLINED,
+    )
+    with pytest.raises(RefusedError) as error:
+        answering.examine(here.store, here.workstream, received, answer)
+    assert [item.code for item in error.value.findings] == ["message_missing"]
+    answering.examine(here.store, here.workstream, received, replace(answer, message="no"))
+    assert count(here, "handoff_receipt") == 0
