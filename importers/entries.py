@@ -177,6 +177,8 @@ class EntryReader(TreeReader[EntryState]):
         """Take in the result of a call."""
         text = text_of(message.get("content"))
         status, exit_code = outcome(text, failed=bool(message.get("isError")))
+        if status == "ok" and message.get("toolName") in self.tools.shells:
+            exit_code = 0  # any other one is told with the result
         self.tell.result(
             place,
             str(message.get("toolCallId")),

@@ -1,26 +1,35 @@
 """What the conformance suite does with a store: copy, read, compare.
 
 A reader is given nothing but its contract (`importers/base.py`). The suite knows no harness: cases
-are every recorded store of every built-in importer, found by listing `tests/fixtures`.
+are every recorded store of every built-in importer, found by listing `tests/fixtures`. A store is
+the folder `home` of its case, as the importer's `home` would return it; older cases are recognised
+by what is in them. What a store says is claimed by `expected.json` beside it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from importers import registry
 from importers.base import (
     Event,
+    FileFact,
     Importer,
     Item,
+    LeftOut,
+    Limit,
     Limits,
     Loss,
     Mark,
+    Sighting,
     Source,
     StoreState,
+    Turn,
 )
 from importers.forgetful import ForgetfulNodes
 from ledger.ids import event_id
@@ -41,6 +50,18 @@ class Case:
     def name(self) -> str:
         return f"{self.harness}-{self.folder.name}"
 
+    @property
+    def expected(self) -> Path:
+        """The claim of what is visible in this store; it may not exist."""
+        return self.folder / "expected.json"
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether every session of the store is a file of plain JSON lines."""
+        found = registry.get(self.harness).discover(home_in(self.folder))
+        paths = [path for source in found for path in source.paths]
+        return bool(paths) and all(path.suffix == ".jsonl" for path in paths)
+
 
 def cases() -> list[Case]:
     """Return every recorded store; a harness without one fails the suite."""
@@ -57,7 +78,14 @@ def copy_home(case: Case, to: Path) -> Path:
     shutil.copytree(case.folder, to)
     for path in to.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
-    homes = {path.parent for path in to.rglob("*") if path.is_dir() and path.name in MARKERS}
+    return home_in(to)
+
+
+def home_in(folder: Path) -> Path:
+    """Return the store's home in a case."""
+    if (folder / "home").is_dir():
+        return folder / "home"
+    homes = {path.parent for path in folder.rglob("*") if path.is_dir() and path.name in MARKERS}
     return min(homes, key=lambda home: len(home.parts))
 
 
@@ -124,6 +152,49 @@ def readers(case: Case, home: Path) -> list[Reader]:
         for source in importer.discover(home)
         if source.state is StoreState.PRESENT and importer.describe(source).subagent_of is None
     ]
+
+
+def told(reader: Reader) -> list[dict[str, Any]]:
+    """Return what a session says, as `expected.json` has it; members that are not set are left out.
+
+    Events in conversation order, then deliveries that were found, ends of turns, what was left out.
+    """
+    events = [item for item in reader.items if isinstance(item, Event)]
+    superseded = reader.superseded()
+    lines: list[dict[str, Any]] = []
+    for event in sorted(events, key=lambda each: (each.depth, each.record, each.block)):
+        name = event_id(reader.importer.name, event.kind, event.identity)
+        lines.append(
+            _set(
+                kind=str(event.kind),
+                role=event.role,
+                text=event.text,
+                tool=event.tool,
+                input=event.tool_input,
+                status=event.status,
+                exit=event.exit_code,
+                superseded=name in superseded or None,
+            )
+        )
+    turns = {item.turn: item for item in reader.items if isinstance(item, Turn)}
+    left = Counter[str]()
+    for item in reader.items:
+        if isinstance(item, Sighting):
+            lines.append({"sighting": item.delivery, "active": item.active})
+        elif isinstance(item, Loss):
+            lines.append({"loss": item.reason, "detail": item.detail})
+        elif isinstance(item, Limit):
+            lines.append(_set(limit=item.message, resets_at=item.resets_at))
+        elif isinstance(item, FileFact):
+            lines.append({"file": item.path, "action": item.action})
+        elif isinstance(item, LeftOut):
+            left[item.kind] += item.number
+    lines += [_set(turn=turn.state, error=turn.error) for turn in turns.values()]
+    return [*lines, {"left_out": dict(sorted(left.items()))}]
+
+
+def _set(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def losses(items: list[Item]) -> list[Loss]:

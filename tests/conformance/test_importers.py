@@ -11,8 +11,8 @@ import pytest
 
 from importers import registry
 from importers.base import Event, Limits, StoreState, StoreUnreadable
+from launcher.harnesses import registry as adapters
 from tests.conformance.kit import (
-    MARKERS,
     Case,
     Reader,
     cases,
@@ -21,13 +21,14 @@ from tests.conformance.kit import (
     ids_of,
     losses,
     readers,
+    told,
 )
 
 CASES = [pytest.param(case, id=case.name) for case in cases()]
 every_store = pytest.mark.parametrize("case", CASES)
 every_file_of_lines = pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=case.name) for case in cases() if not list(case.folder.rglob("*.zst"))],
+    [pytest.param(case, id=case.name) for case in cases() if case.in_lines],
 )
 
 
@@ -181,7 +182,7 @@ def test_an_unreadable_session_is_an_error_and_not_empty(case: Case, home: Path)
 @every_store
 def test_odd_entries_in_the_store_hide_no_session(case: Case, home: Path) -> None:
     before = {reader.native_id for reader in readers(case, home)}
-    for folder in {p.parent for m in MARKERS for p in (home / m).rglob("*.jsonl*")}:
+    for folder in {path.parent for reader in readers(case, home) for path in reader.source().paths}:
         (folder / "dangling.jsonl").symlink_to(folder / "nowhere")
         (folder / "directory.jsonl").mkdir()
         (folder / "empty.jsonl").touch()
@@ -200,5 +201,25 @@ def test_a_missing_store_has_no_sessions(harness: str, tmp_path: Path) -> None:
 def test_a_blank_variable_counts_as_unset(harness: str, tmp_path: Path) -> None:
     importer = registry.get(harness)
     plain = {"HOME": str(tmp_path)}
-    blank = dict.fromkeys(("CODEX_HOME", "CLAUDE_CONFIG_DIR"), "  ")
+    blank = dict.fromkeys(adapters.get(harness).home_variables, "  ")
     assert importer.home({**plain, **blank}) == importer.home(plain)
+
+
+@pytest.mark.parametrize("harness", registry.names())
+def test_a_configured_home_is_where_the_importer_looks(harness: str, tmp_path: Path) -> None:
+    adapter = adapters.get(harness)
+    wanted = tmp_path / "elsewhere"
+    env = {"HOME": str(tmp_path), **adapter.home_environment(wanted)}
+    assert registry.get(harness).home(env) == wanted
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.name) for c in cases() if c.expected.exists()]
+)
+def test_a_store_says_what_is_expected(case: Case, home: Path) -> None:
+    expected = json.loads(case.expected.read_text(encoding="utf-8"))
+    found = {}
+    for reader in readers(case, home):
+        reader.read()
+        found[reader.native_id] = told(reader)
+    assert found == expected
