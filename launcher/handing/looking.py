@@ -7,6 +7,7 @@ import difflib
 import click
 
 from handoffs.store import leading, reading, receiving, reporting
+from launcher.handing import answered
 from launcher.handing.bench import of_reading
 from launcher.handing.documents import found_document, lines, one_line
 from launcher.output import duration, emit_json, say, size
@@ -62,10 +63,13 @@ def show(*, name: str | None, workstream: str | None, as_json: bool) -> int:
         else:
             found = reading.exact(bench.store, bench.workstream, name)
         if as_json:
-            emit_json("handoff", found_document(bench.store, bench.workstream, found))
+            document = found_document(bench.store, bench.workstream, found)
+            told = answered.document(bench.store, bench.workstream, found)
+            emit_json("handoff", {**document, **told})
             return 0
         received = receiving.observe(bench.store, bench.workstream, found, bench.worktree)
-        answer("\n".join(lines(received)))
+        said = answered.lines(bench.store, bench.workstream, found)
+        answer("\n".join([*lines(received), *said]))
     return 0
 
 

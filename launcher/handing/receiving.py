@@ -14,16 +14,15 @@ from handoffs.models import (
     Outcome,
     OutcomeCheck,
     OutcomeStatus,
-    Receipt,
     ReceiptStatus,
 )
 from handoffs.store import answering as answers
 from handoffs.store import receiving
 from handoffs.store.answering import Answer
 from handoffs.store.receiving import Received
-from handoffs.store.rows import evidence_value
+from launcher.handing.answered import receipt_document
 from launcher.handing.bench import Bench, answering, of_reading, or_receipt, writing
-from launcher.handing.documents import author_document, lines, received_document
+from launcher.handing.documents import lines, received_document
 from launcher.output import emit_json, say
 from launcher.reading import answer, reading
 from ledger.errors import UnavailableError, UsageError
@@ -100,7 +99,7 @@ def acknowledge(
                 holder=bench.holder,
             )
         if as_json:
-            emit_json("handoff", {**_receipt_document(receipt), "existed": existed})
+            emit_json("handoff", {**receipt_document(receipt), "existed": existed})
         else:
             say(f"{receipt.status}: {target} (receipt {receipt.receipt_key})")
         return 0
@@ -160,26 +159,6 @@ def _checks(confirmed: str, failed: str) -> LiveChecks:
 
 def _caller() -> str:
     return os.environ.get("WORKSTREAM_RUN_ID", "").strip() or "person"
-
-
-def _receipt_document(receipt: Receipt) -> dict[str, object]:
-    live = receipt.live_observed
-    return {
-        "receipt_key": receipt.receipt_key,
-        "target": {
-            "content_digest": receipt.target.content_digest,
-            "revision": receipt.target.revision,
-        },
-        "receiver": author_document(receipt.receiver),
-        "status": str(receipt.status),
-        "checks": None
-        if receipt.checks is None
-        else {name: str(value) for name, value in receipt.checks._asdict().items()},
-        "message": receipt.message,
-        "evidence": [evidence_value(item) for item in receipt.evidence],
-        "live_observed": {"relation": str(live.relation), "dirty": live.dirty},
-        "position": receipt.position,
-    }
 
 
 @click.command("outcome")

@@ -63,6 +63,10 @@ def test_prepare_commit_receive_acknowledge_outcome(busy: Desk) -> None:
     assert outcome["status"] == "partial"
     shown = call(busy, "show", "r1")["data"]
     assert (shown["transfer"], shown["coverage"]) == ("accepted", "covered")
+    (told,) = shown["receipts"]
+    assert (told["status"], told["receiver"]["kind"]) == ("accepted", "human")
+    assert told["outcome"]["summary"] == "half"
+    assert "ended partial: half" in busy.ok("handoff", "show", "r1").out
 
 
 def test_all_findings_come_at_once_with_exit_65(busy: Desk) -> None:
