@@ -330,6 +330,8 @@ class Prepared(NamedTuple):
     created_at: int
     author: Author
     observations: tuple[HostObservation, ...] = ()
+    statement: str | None = None
+    """Who says that the context got bad, and why."""
     objective_digest: str | None = None
     git: GitSnapshot | None = None
 

@@ -105,6 +105,15 @@ def percent(tokens: int | None, limit: int | None) -> int | None:
     return None if tokens is None or not limit else 100 * tokens // limit
 
 
+def in_words(tokens: int | None, limit: int | None) -> str:
+    """Return how full a context is; nothing is made up where it is not known."""
+    if tokens is None:
+        return "context not known"
+    if not limit:
+        return f"context {tokens:,} tokens, window not known"
+    return f"context {percent(tokens, limit)} % of {limit:,} tokens"
+
+
 def signs(figures: Pressure | None, thresholds: Thresholds) -> tuple[Sign, ...]:
     """Return what says that a session is full, the strongest first; nothing without a signal."""
     if figures is None:

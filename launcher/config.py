@@ -32,12 +32,16 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "yolo": (bool,),
     "on_state_error": (str,),
     "rollover": (str,),
+    "rollover_percent": (int,),
+    "rollover_tokens": (int,),
+    "rollover_compactions": (int,),
 }
 REPOSITORY_KEYS: Final = ("workstream", "harness", "budget", "briefing", "objective", "ignore")
 _CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "on_state_error": ("ask", "stop", "unmanaged"),
     "rollover": ("manual", "advisory", "automatic-draft"),
 }
+_LEAST: Final = {"rollover_percent": 1, "rollover_tokens": 1, "rollover_compactions": 1}
 _VARIABLES: Final = {
     "WORKSTREAM": "workstream",
     "WORKSTREAM_HARNESS": "harness",
@@ -45,6 +49,7 @@ _VARIABLES: Final = {
     "WORKSTREAM_BRIEFING": "briefing",
     "WORKSTREAM_WAIT": "wait",
     "WORKSTREAM_ON_STATE_ERROR": "on_state_error",
+    "WORKSTREAM_ROLLOVER": "rollover",
 }
 _DEFAULTS: Final[dict[str, Any]] = {
     "workstream": None,
@@ -57,6 +62,9 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "yolo": False,
     "on_state_error": "ask",
     "rollover": "manual",
+    "rollover_percent": 85,
+    "rollover_tokens": None,
+    "rollover_compactions": 2,
 }
 
 
@@ -128,6 +136,16 @@ class Config(NamedTuple):
     def rollover(self) -> str:
         """What is done about full sessions: manual, advisory or automatic-draft."""
         return str(self.values["rollover"])
+
+    @property
+    def full(self) -> tuple[int, int | None, int]:
+        """From where on a session counts as full: percent of its window, tokens, compactions."""
+        tokens = self.values["rollover_tokens"]
+        return (
+            int(self.values["rollover_percent"]),
+            None if tokens is None else int(tokens),
+            int(self.values["rollover_compactions"]),
+        )
 
     @property
     def ignore(self) -> tuple[str, ...]:
@@ -269,6 +287,8 @@ def _checked(key: str, value: Any, where: str) -> Any:  # noqa: ANN401
         raise ConfigError(f"{key} in {where} must be {_word(kinds[0])}")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise ConfigError(f"{key} in {where} must be one of: {', '.join(_CHOICES[key])}")
+    if key in _LEAST and isinstance(value, int) and value < _LEAST[key]:
+        raise ConfigError(f"{key} in {where} must be {_LEAST[key]} or more")
     if key == "budget" and isinstance(value, int):
         return checked_budget(value, where)
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
@@ -313,7 +333,10 @@ EXAMPLE: Final = """\
 # briefing = true           # false: never give one
 # wait = 0                  # seconds to wait for a busy workstream
 # on_state_error = "ask"    # ask, stop, unmanaged: when the ledger cannot be used
-# rollover = "manual"       # advisory, automatic-draft: say when a session is better not resumed
+# rollover = "manual"       # advisory: say when a session is full; automatic-draft: prepare a draft
+# rollover_percent = 85     # full: this much of the window, where the harness records its size
+# rollover_tokens = 150000  # or this many tokens in the context, where the window is not known too
+# rollover_compactions = 2  # or compacted this often
 # yolo = false              # true: always pass the harness's own flag that skips its approvals
 
 # What a bare `workstream run` starts when nothing ran before.

@@ -11,7 +11,7 @@ from launcher.catchup import catch_up
 from launcher.options import RunOptions
 from launcher.place import Place
 from launcher.resolve import choose_or_create
-from launcher.run import bring_handoff, make_job, planning_request, record
+from launcher.run import bring_handoff, make_job, planning_request, proposed, record
 from leases import lease as leases
 from leases.holder import holder_here
 from ledger import ids
@@ -51,6 +51,10 @@ def _plan(
     held = leases.take_over(store, choice.workstream.id, holder)  # undone with everything else
     catch_up(store, choice.workstream, place, say_losses=False)
     target = planning.decide(planning_request(job, None), one_shot=job.one_shot)
+    target = proposed(job, target, lambda _: False)  # a plan asks nothing
+    if target.worn is not None:
+        told = f"a new session would be proposed (--rollover): {target.worn}"
+        target = target._replace(notices=(*target.notices, told))
     row = record(job, held, target)
     (scratch / folder.RUNS).mkdir()
     report.plan(job, target, row, folder.create(scratch, row.id))

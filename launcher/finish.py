@@ -17,7 +17,7 @@ from typing import Any
 from importers import registry, service
 from importers.base import Source, StoreState, StoreUnreadable
 from importers.ignored import Ignored
-from launcher import config, folder, pressure, receipts
+from launcher import config, folder, receipts
 from launcher.touched import Touched, link_touched, touched
 from ledger import checkpoints, deliveries, git, limits, runs, sessions, workstreams
 from ledger.fencing import LeaseLostError, require
@@ -245,7 +245,8 @@ def _settle(
         done.notices += receipts.apply(store, run, workstream)
         runs.advance(store, run, Step.RECEIPTS)
     with _timed(done, "draft"):
-        _hand_off(store, run, workstream, state, active, done, recovery=recovery)
+        opened = [row.id for row in rows]
+        _hand_off(store, run, workstream, state, active, opened, done, recovery=recovery)
 
 
 def _hand_off(
@@ -254,6 +255,7 @@ def _hand_off(
     workstream: Workstream,
     state: git.GitState,
     active: set[int],
+    opened: Sequence[int],
     done: Finished,
     *,
     recovery: bool,
@@ -263,16 +265,30 @@ def _hand_off(
 
     try:
         done.notices += settling.settle(store, run, workstream, state, active, recovery=recovery)
-        if config.load(os.environ, Path(run.worktree)).rollover != "manual":
-            done.notices += pressure.advice(store, workstream)
     except LeaseLostError:
         raise
     except Exception as error:
         done.notices.append(f"no handoff was drafted: {type(error).__name__}: {error}")
         return
+    done.notices += _by_policy(store, run, workstream, opened)
     with store.transaction():
         require(store, run.workstream, run.token)
         runs.advance(store, run, Step.DRAFTED)
+
+
+def _by_policy(
+    store: Store, run: RunRow, workstream: Workstream, opened: Sequence[int]
+) -> list[str]:
+    """Do what the rollover policy says. A failure is told and costs nothing else."""
+    from launcher import rollover
+
+    try:
+        configured = config.load(os.environ, Path(run.worktree))
+        return rollover.settle(store, run, workstream, configured, opened)
+    except LeaseLostError:
+        raise
+    except Exception as error:
+        return [f"the rollover policy was not applied: {type(error).__name__}: {error}"]
 
 
 def _report_delivery(

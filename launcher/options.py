@@ -21,8 +21,9 @@ class RunOptions:
     workstream: str | None = None
     new: str | None = None
     fresh: bool = False
-    rollover: bool = False
-    """Start a new native session from the handoff instead of resuming."""
+    rollover: bool | None = None
+    """True: start a new native session from the handoff instead of resuming. False: resume even
+    one that seems to be full. None: propose a new one when the last resume came to nothing."""
     source: str | None = None
     """`--from`: another workstream's handoff that a new one starts with."""
     adopt: str | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from handoffs.policy import Thresholds
 from importers.base import Importer, Source, StoreState, StoreUnreadable
 from launcher import pressure
 from launcher.harnesses.base import Adapter, Invocation, Readiness, Select
@@ -35,6 +36,8 @@ class Target(NamedTuple):
     session: SessionRow | None = None
     """Its row, when it is linked."""
     notices: tuple[str, ...] = ()
+    worn: str | None = None
+    """Why the session is better not resumed once more."""
 
 
 class Request(NamedTuple):
@@ -53,6 +56,8 @@ class Request(NamedTuple):
     """Default arguments of the harness entry."""
     old_child_may_live: bool = False
     """The lease was taken from a run whose harness may still be writing its session."""
+    full: Thresholds = Thresholds()
+    """From where on a session counts as full."""
 
 
 def decide(request: Request, *, one_shot: bool) -> Target:
@@ -105,14 +110,16 @@ def _linked(request: Request, current: SessionRow) -> Target:
         args=(*request.entry_args, *request.invocation.args),
     )
     if answer.readiness is Readiness.READY:
-        worn = pressure.worn_out(request.store, current)
+        worn = None
+        if request.options.rollover is None:
+            worn = pressure.worn_out(request.store, current, request.full)
         return Target(
             mode="resume",
             resume=current.native_id,
             path=source.path,
             cwd=current.cwd,
             session=current,
-            notices=() if worn is None else (worn,),
+            worn=worn,
         )
     if answer.readiness in (Readiness.BUSY, Readiness.UNREADABLE):
         kind = BusyError if answer.readiness is Readiness.BUSY else UnavailableError

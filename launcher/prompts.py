@@ -25,6 +25,11 @@ def confirm(question: str) -> bool:
         return False
 
 
+def agree(question: str) -> bool:
+    """Ask yes or no; yes is the default. Raises click.Abort when the person gives up."""
+    return click.confirm(f"workstream: {show(question)}", default=True, err=True)
+
+
 def choose(question: str, options: Sequence[str]) -> str:
     """Ask for one of a few words. Raises click.Abort when the person gives up."""
     kind = click.Choice(list(options))

@@ -7,12 +7,23 @@ table in `ledger/errors.py`, before that.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from importers import registry as importer_registry
-from launcher import child, ending, executables, folder, launching, planning, prompts, report
+from launcher import (
+    child,
+    ending,
+    executables,
+    folder,
+    launching,
+    planning,
+    pressure,
+    prompts,
+    report,
+)
 from launcher.asking import Asked, ask_for, last_harness
 from launcher.catchup import adoptable, catch_up, finish_unfinished
 from launcher.config import checked_budget
@@ -223,6 +234,9 @@ def _start(job: Job, held: leases.Lease) -> Started:
     # Catching up, or a question, may have taken longer than the lease lasts; nobody beats yet.
     leases.renew(store, job.choice.workstream.id, held.token)
     target = planning.decide(planning_request(job, held), one_shot=job.one_shot)
+    if target.worn is not None:
+        target = proposed(job, target, prompts.agree)
+        leases.renew(store, job.choice.workstream.id, held.token)
     if job.options.adopt is not None or job.invocation.select in (Select.RESUME, Select.NAMED):
         # Perhaps linked just now, by the person's choice: its past is not the work of this run.
         catch_up(store, job.choice.workstream, job.place, say_losses=not job.options.quiet)
@@ -256,7 +270,16 @@ def planning_request(job: Job, held: leases.Lease | None) -> planning.Request:
         cwd=job.place.cwd,
         entry_args=job.entry.args,
         old_child_may_live=verdict is not None and verdict.child_may_live,
+        full=pressure.thresholds(job.place.config),
     )
+
+
+def proposed(job: Job, target: Target, ask: Callable[[str], bool]) -> Target:
+    """Propose a new session where the linked one is worn out; asks a person at a terminal."""
+    from launcher import rollover
+
+    nobody = not job.place.terminal or job.one_shot or job.options.quiet
+    return rollover.proposed(target, job.entry.name, None if nobody else ask)
 
 
 def _maybe_adopt(job: Job) -> RunOptions:

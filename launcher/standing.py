@@ -6,7 +6,7 @@ from typing import Any
 
 from launcher import pressure
 from launcher.finish import delivery_document
-from launcher.output import ago, iso, local_time, plural
+from launcher.output import ago, iso, local_time
 from launcher.reading import Reading
 from leases import lease as leases
 from ledger import deliveries, events, facts, limits, notes, runs, sessions
@@ -71,7 +71,7 @@ def lease_document(store: Store, workstream: Workstream) -> dict[str, Any] | Non
 def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[str, Any]:
     """Return a linked session with what was imported of it and what it has seen."""
     owed = deliveries.owed(store, row)
-    pressure = facts.pressure(store, [row.id]).get(row.id)
+    figures = facts.pressure(store, [row.id]).get(row.id)
     turn = facts.last_turn(store, row.id)
     return {
         "harness": row.entry,
@@ -90,13 +90,7 @@ def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[st
         "last_turn": None if turn is None else turn[1],
         "version": row.version,
         "model": row.model,
-        "context": None
-        if pressure is None
-        else {
-            "tokens": pressure.context_tokens,
-            "limit": pressure.limit_tokens,
-            "compactions": pressure.compactions,
-        },
+        "context": pressure.document(figures, store.clock.now_ms()),
     }
 
 
@@ -140,10 +134,17 @@ def _handoff(store: Store, workstream: Workstream) -> dict[str, Any] | None:
 
 
 def _rollover(now: Reading) -> dict[str, Any]:
-    """Return the policy about full sessions, and what is advised by it."""
-    policy = now.place.config.rollover
-    said = [] if policy == "manual" else pressure.advice(now.store, now.choice.workstream)
-    return {"policy": policy, "advice": said}
+    """Return the policy about full sessions, what is advised by it, and the draft it prepared."""
+    from handoffs.store import drafts
+
+    policy, limits = now.place.config.rollover, pressure.thresholds(now.place.config)
+    store, workstream = now.store, now.choice.workstream
+    return {
+        "policy": policy,
+        "thresholds": limits._asdict(),
+        "advice": [] if policy == "manual" else pressure.advice(store, workstream, limits),
+        "draft": drafts.kept(store, workstream),
+    }
 
 
 def _limit(store: Store, workstream: Workstream) -> dict[str, Any] | None:
@@ -191,6 +192,10 @@ def rendered(data: dict[str, Any], now: Reading) -> str:
         name = handoff["name"] if handoff["origin"] == "revision" else handoff["origin"]
         lines.append(f"  handoff    {name} by {handoff['by']}: {reached}, {handoff['transfer']}")
     lines += [f"  full       {line}" for line in data["rollover"]["advice"]]
+    if data["rollover"]["draft"] is not None:
+        name = data["rollover"]["draft"]
+        lines.append(f"  prepared   by policy: workstream handoff show {name}")
+        lines.append(f"             take it over: workstream handoff commit {name}")
     for session in data["sessions"]:
         lines.append(_session_line(session))
         if session["state"] != "present":
@@ -222,12 +227,7 @@ def _counts(counts: dict[str, int]) -> str:
 def _session_line(session: dict[str, Any]) -> str:
     mark = "*" if session["current"] else " "
     kind = " one-shot" if session["one_shot"] else ""
-    context = session["context"]
-    full = ""
-    if context and context["tokens"] and context["limit"]:
-        full = f", context {100 * context['tokens'] // context['limit']} %"
-    if context and context["compactions"]:
-        full += f", {plural(context['compactions'], 'compaction')}"
+    full = ", " + pressure.line(session["context"])
     owed = f", {session['omitted']:,} owed" if session["omitted"] else ""
     return (
         f"  session  {mark} {session['harness']}{kind} {session['native_id']}:"

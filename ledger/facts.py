@@ -131,9 +131,7 @@ def pressure(store: Store, sessions: Sequence[int]) -> dict[int, Pressure]:
             *chunk,
         )
         for row in rows:
-            values = {name: row[name] for name in Pressure._fields}
-            values["exceeded_at"] = values["exceeded_at"] or None
-            found[int(row["session"])] = Pressure(**values)
+            found[int(row["session"])] = Pressure(**{n: row[n] for n in Pressure._fields})
     return found
 
 

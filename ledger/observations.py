@@ -8,7 +8,7 @@ without changing the outcome, except `count_left_out` and the compactions of `us
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ledger.content import storable
 from ledger.redaction import scrub
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from ledger import incoming
     from ledger.model import SessionRow
+
+_FIGURES: Final = ("context_tokens", "limit_tokens", "output_tokens")
+_USAGE: Final = ("at", "model", *_FIGURES, "compactions", "exceeded_at")
+"""Columns of `session_usage` beside the session."""
 
 
 def turns(db: sqlite3.Connection, session: int, items: Iterable[incoming.NewTurn]) -> None:
@@ -59,33 +63,34 @@ def usage(
     """Store the newest figures; unknown ones leave what is there, compactions add up.
 
     A compaction without a figure makes the size of the context unknown, another model that of its
-    window. Items not younger than `after` were inherited by a fork: counters belong to one session.
+    window. Compactions up to `after` were inherited by a fork: counters belong to one session.
     """
-    db.executemany(
-        """
-        INSERT INTO session_usage (session, at, model, context_tokens, limit_tokens,
-            output_tokens, compactions, exceeded_at)
-        VALUES (?,?,?,?,?,?,?,?)
-        ON CONFLICT (session) DO UPDATE SET
-            at = excluded.at,
-            model = coalesce(excluded.model, model),
-            context_tokens = CASE WHEN excluded.compactions > 0 THEN excluded.context_tokens
-                ELSE coalesce(excluded.context_tokens, context_tokens) END,
-            limit_tokens = CASE WHEN excluded.model <> model THEN excluded.limit_tokens
-                ELSE coalesce(excluded.limit_tokens, limit_tokens) END,
-            output_tokens = coalesce(excluded.output_tokens, output_tokens),
-            compactions = compactions + excluded.compactions,
-            exceeded_at = coalesce(excluded.exceeded_at, exceeded_at)
-        """,
-        [
-            (
-                *(session, item.at, item.model, item.context_tokens, item.limit_tokens),
-                *(item.output_tokens, item.compactions),
-                None if item.exceeded is None else item.at * item.exceeded,
-            )
-            for item in items
-            if item.at > after
-        ],
+    given = list(items)
+    if not given:
+        return
+    row = db.execute(
+        f"SELECT {', '.join(_USAGE)} FROM session_usage WHERE session = ?", (session,)
+    ).fetchone()
+    known: dict[str, Any] = (
+        dict.fromkeys(_USAGE) if row is None else dict(zip(_USAGE, row, strict=True))
+    )
+    count = known["compactions"] or 0
+    for item in given:
+        if item.model is not None and item.model != known["model"]:
+            known |= {"model": item.model, "limit_tokens": None}
+        if item.compactions:
+            known["context_tokens"] = None
+            count += item.compactions if item.at > after else 0
+        if item.exceeded is not None:
+            known["exceeded_at"] = item.at if item.exceeded else None
+        figures = {name: getattr(item, name) for name in _FIGURES}
+        known |= {name: value for name, value in figures.items() if value is not None}
+        known["at"] = item.at
+    known["compactions"] = count
+    db.execute(
+        f"INSERT OR REPLACE INTO session_usage (session, {', '.join(_USAGE)})"
+        f" VALUES (?{',?' * len(_USAGE)})",
+        (session, *known.values()),
     )
 
 

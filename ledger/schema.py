@@ -270,7 +270,7 @@ DDL: Final[tuple[str, ...]] = (
         limit_tokens   INTEGER,              -- context window, when the store has it
         output_tokens  INTEGER,
         compactions    INTEGER NOT NULL DEFAULT 0,  -- of this session; those before a fork are not counted
-        exceeded_at    INTEGER               -- when the harness last said that the context is full; 0: not any more
+        exceeded_at    INTEGER               -- when the harness said that the context is full, NULL: not, or not any more
     )
     """,
     """

@@ -1,23 +1,49 @@
-"""The report on handoffs: how dense, what was never received, where none was made in time."""
+"""The report on handoffs: how dense, which are stale, what was never received, who has none.
+
+Costs the same however long a workstream is: what could be many is counted up to a limit, and the
+newest are named.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from handoffs.models import Basis
+from handoffs.canonical import content_bytes
+from handoffs.models import ActorKind, Basis, Disposition
 from handoffs.store import leading, reading, states
+from handoffs.store.reading import Found, Origin
 from handoffs.store.states import Coverage, Transfer
-from ledger import facts, sessions, workstreams
+from ledger import facts, workstreams
+from ledger.errors import BadDataError
+from ledger.facts import Work
 from ledger.model import DeliveryState, Workstream
 
 if TYPE_CHECKING:
     from ledger.store import Store
 
 STALE_EVENTS: Final = 200
-"""Events after a handoff from which on it is called stale."""
+"""Events after a handoff from which on it is behind the work."""
 STALE_MS: Final = 7 * 86_400_000
+"""Age from which on a handoff is behind any work that came after it."""
+IDLE_MS: Final = 14 * 86_400_000
+"""Time without an event after which work that is not complete has been left lying."""
 MANY_COMPACTIONS: Final = 2
+NEWEST: Final = 10
+"""Revisions that are looked at for their receipt, sessions that are named."""
+
+
+class Stale(StrEnum):
+    """Why a workstream is called stale."""
+
+    NO_HANDOFF = "no_handoff"
+    """Something happened, and there is no handoff at all."""
+    BEHIND = "behind"
+    """The leading handoff does not tell of much that came after it."""
+    IDLE = "idle"
+    """Its work is not complete, and nothing has happened for long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +53,9 @@ class Entry:
     workstream: Workstream
     revisions: int
     prepared: int
+    """Open ones by a person or an agent; those counted are the newest 50."""
+    drafted: bool
+    """The rollover policy prepared a draft that nobody took up."""
     leading: str | None
     """Name of the leading handoff."""
     origin: str | None
@@ -37,70 +66,140 @@ class Entry:
     bytes: int
     age_ms: int | None
     events_since: int
-    stale: bool
+    stale: tuple[Stale, ...]
+    idle_ms: int | None
+    """Time since the newest event."""
+    work: Work
+    """What was done, to set the number of handoffs against."""
     never_received: tuple[str, ...]
-    """Revisions that no session was ever shown."""
+    """Of what somebody made, the newest: those that no session was ever shown."""
     awaiting: tuple[str, ...]
-    """Accepted, without an outcome."""
+    """Of the newest revisions: accepted, without an outcome."""
     unsaved: tuple[tuple[str, int], ...]
-    """(native session, compactions) with many compactions and no handoff since they began."""
+    """(native session, compactions) of those compacted often since the last handoff by somebody."""
+    damaged: bool
+    """A stored handoff cannot be read; `doctor` names it. What depends on it is left out here."""
+
+    @property
+    def handoffs(self) -> int:
+        """Handoffs that somebody made, committed or ready to be."""
+        return self.revisions + self.prepared
+
+    @property
+    def per_session(self) -> float | None:
+        """Handoffs by somebody for each session; None without a session."""
+        return None if not self.work.sessions else round(self.handoffs / self.work.sessions, 2)
+
+    @property
+    def per_100_turns(self) -> float | None:
+        """Handoffs by somebody for a hundred turns; None without a turn, or with uncounted ones."""
+        if not self.work.turns or self.work.turns_capped:
+            return None
+        return round(100 * self.handoffs / self.work.turns, 2)
 
 
-def report(store: Store, repository: str | None) -> list[Entry]:
-    """Return one entry for each workstream of a repository, or of all."""
-    return [_entry(store, row) for row in workstreams.list_all(store, repository)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A page of the report."""
+
+    entries: tuple[Entry, ...]
+    left_out: int
+    """Workstreams after those of the page."""
+
+
+def report(store: Store, repository: str | None, *, limit: int = 50, skip: int = 0) -> Report:
+    """Return one entry for each workstream of a repository, or of all; a page of them."""
+    rows = workstreams.list_all(store, repository)
+    page = rows[skip : skip + limit]
+    return Report(
+        entries=tuple(_entry(store, row) for row in page),
+        left_out=max(0, len(rows) - skip - limit),
+    )
 
 
 def _entry(store: Store, workstream: Workstream) -> Entry:
     lead = leading.leading(store, workstream)
-    made = reading.revisions(store, workstream, limit=1)
-    number = made[0].revision if made and made[0].revision is not None else 0
+    newest = _readable(lambda: reading.revisions(store, workstream, limit=NEWEST))
+    open_ones = _readable(lambda: reading.open_prepared(store, workstream))
+    damaged = newest is None or open_ones is None
+    newest, open_ones = newest or [], open_ones or []
+    head = reading.head_numbers(store, workstream)
+    by_hand = [item for item in open_ones if item.author.kind is not ActorKind.LAUNCHER]
     now = store.clock.now_ms()
+    work = facts.work(store, workstream.id)
+    never, awaiting = _unreceived(store, workstream, newest, lead)
+    statements = () if lead is None else lead.content.statements
+    return Entry(
+        workstream=workstream,
+        revisions=0 if head is None else head[0],
+        prepared=len(by_hand),
+        drafted=len(by_hand) < len(open_ones),
+        leading=None if lead is None else lead.name,
+        origin=None if lead is None else str(lead.origin),
+        statements=len(statements),
+        cited=sum(1 for _, item in statements if item.basis is Basis.CITED),
+        omissions=0 if lead is None else len(lead.content.omissions),
+        bytes=0 if lead is None else len(content_bytes(lead.content)),
+        age_ms=None if lead is None else now - lead.created_at,
+        events_since=workstream.head_seq - (0 if lead is None else lead.at_seq),
+        stale=_stale(workstream, lead, work, now),
+        idle_ms=None if work.last_at is None else now - work.last_at,
+        work=work,
+        never_received=never,
+        awaiting=awaiting,
+        unsaved=_unsaved(store, workstream),
+        damaged=damaged,
+    )
+
+
+def _readable(read: Callable[[], list[Found]]) -> list[Found] | None:
+    """Return what is read, None where a row is damaged: the report goes on without it."""
+    try:
+        return read()
+    except BadDataError:
+        return None
+
+
+def _unreceived(
+    store: Store, workstream: Workstream, newest: list[Found], lead: Found | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return those that nobody was shown, and those that wait for an outcome."""
     never, awaiting = [], []
-    for item in reading.revisions(store, workstream, limit=10):
+    other = lead is not None and lead.origin in (Origin.PREPARED, Origin.TRANSFER)
+    for item in [*([lead] if lead is not None and other else []), *newest]:
         standing = states.standing(store, workstream, item.content_digest)
         received = standing.delivery in (DeliveryState.SEEN, DeliveryState.ACKNOWLEDGED)
         if not received and standing.transfer is Transfer.OPEN:
             never.append(item.name)
         if standing.coverage is Coverage.AWAITING_OUTCOME:
             awaiting.append(item.name)
-    statements = () if lead is None else lead.content.statements
-    age = None if lead is None else now - lead.created_at
-    since = workstream.head_seq - (0 if lead is None else lead.at_seq)
-    stale = since > STALE_EVENTS or (since > 0 and (age is None or age > STALE_MS))
-    return Entry(
-        workstream=workstream,
-        revisions=number,
-        prepared=len(reading.open_prepared(store, workstream)),
-        leading=None if lead is None else lead.name,
-        origin=None if lead is None else str(lead.origin),
-        statements=len(statements),
-        cited=sum(1 for _, item in statements if item.basis is Basis.CITED),
-        omissions=0 if lead is None else len(lead.content.omissions),
-        bytes=0 if lead is None else _size(lead),
-        age_ms=age,
-        events_since=since,
-        stale=stale,
-        never_received=tuple(never),
-        awaiting=tuple(awaiting),
-        unsaved=tuple(_unsaved(store, workstream)),
-    )
+    return tuple(never), tuple(awaiting)
 
 
-def _size(found: reading.Found) -> int:
-    from handoffs.canonical import content_bytes
-
-    return len(content_bytes(found.content))
-
-
-def _unsaved(store: Store, workstream: Workstream) -> list[tuple[str, int]]:
-    made = leading.by_somebody(store, workstream)
-    after = 0 if made is None else made.created_at
+def _stale(workstream: Workstream, lead: Found | None, work: Work, now: int) -> tuple[Stale, ...]:
+    if workstream.head_seq == 0:
+        return ()
     found = []
-    rows = sessions.of_workstream(store, workstream)
-    pressure = facts.pressure(store, [row.id for row in rows])
-    for row in rows:
-        figures = pressure.get(row.id)
-        if figures is not None and figures.compactions >= MANY_COMPACTIONS and figures.at > after:
-            found.append((row.native_id, figures.compactions))
-    return found
+    if lead is None:
+        found.append(Stale.NO_HANDOFF)
+    else:
+        since = workstream.head_seq - lead.at_seq
+        if since > STALE_EVENTS or (since > 0 and now - lead.created_at > STALE_MS):
+            found.append(Stale.BEHIND)
+    complete = lead is not None and lead.content.disposition is Disposition.COMPLETE
+    if not complete and work.last_at is not None and now - work.last_at > IDLE_MS:
+        found.append(Stale.IDLE)
+    return tuple(found)
+
+
+def _unsaved(store: Store, workstream: Workstream) -> tuple[tuple[str, int], ...]:
+    made = leading.by_somebody(store, workstream)
+    return tuple(
+        facts.compacted_since(
+            store,
+            workstream.id,
+            0 if made is None else made.at_seq,
+            least=MANY_COMPACTIONS,
+            limit=NEWEST,
+        )
+    )

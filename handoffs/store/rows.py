@@ -6,9 +6,10 @@ concerns that row only.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,11 @@ def ref_from(value: dict[str, Any]) -> Ref:
 
 def prepared(row: sqlite3.Row) -> Prepared:
     """Return a prepared record; its digests are the stored ones and were not checked here."""
+    with reading_row("prepared handoff"):
+        return _prepared(row)
+
+
+def _prepared(row: sqlite3.Row) -> Prepared:
     base = None
     if row["base_revision"] is not None:
         base = Base(revision=row["base_revision"], content_digest=row["base_digest"])
@@ -149,6 +155,7 @@ def prepared(row: sqlite3.Row) -> Prepared:
         created_at=row["created_at"],
         author=author_from(row["author"]),
         observations=observations_from(row["observations"]),
+        statement=row["statement"],
         objective_digest=row["objective_digest"],
         git=git_from(row["git"]),
     )
@@ -169,6 +176,11 @@ def revision(row: sqlite3.Row) -> Revision:
 
 def receipt(row: sqlite3.Row) -> StoredReceipt:
     """Return a receipt."""
+    with reading_row("receipt"):
+        return _receipt(row)
+
+
+def _receipt(row: sqlite3.Row) -> StoredReceipt:
     checks = None if row["checks"] is None else _object(row["checks"])
     live = None
     if checks is not None:
@@ -206,6 +218,15 @@ def content_json(content: Content) -> str:
     from handoffs.canonical import content_bytes
 
     return content_bytes(content).decode("utf-8")
+
+
+@contextlib.contextmanager
+def reading_row(what: str) -> Iterator[None]:
+    """Say of a row that does not have our shape that it is damaged: raises BadDataError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _damaged(what, error) from error
 
 
 def _object(raw: str) -> dict[str, Any]:

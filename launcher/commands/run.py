@@ -21,7 +21,11 @@ from ledger.errors import WorkstreamError
 @click.option("--workstream", metavar="NAME", help="Use this workstream of the repository.")
 @click.option("--new", metavar="NAME", help="Create a workstream and use it.")
 @click.option("--fresh", is_flag=True, help="Start a new native session.")
-@click.option("--rollover", is_flag=True, help="Start a new native session from the handoff.")
+@click.option(
+    "--rollover/--no-rollover",
+    default=None,
+    help="Start a new native session from the handoff; or resume even a full one.",
+)
 @click.option("--from", "source", metavar="A[@REV]", help="With --new: start from A's handoff.")
 @click.option("--adopt", metavar="ID", help="Go on with a session that began without us.")
 @click.option("--objective", metavar="TEXT", help="Set what the work is for.")

@@ -21,10 +21,11 @@ from handoffs.models import (
     ReceiptStatus,
 )
 from handoffs.repository import snapshot
-from handoffs.store import answering, preparing, receiving
+from handoffs.store import answering, observing, preparing, receiving
 from handoffs.store.answering import Answer
 from handoffs.store.preparing import Circumstances
-from launcher.handing import composing
+from launcher.handing import composing, occasions
+from launcher.handing.occasions import Given
 from ledger import git, sessions, workstreams
 from ledger.errors import BadDataError, BusyError, UnavailableError, UsageError
 from ledger.model import ReceiptRow, RunRow, Workstream
@@ -92,12 +93,24 @@ class _Applied:
             raise TypeError(f"{name} is no text")
         return value
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts of the payload, empty when it has none. Raises TypeError."""
+        value = self.payload.get(name) or ()
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            raise TypeError(f"{name} is no list of texts")
+        return tuple(value)
+
 
 def _prepare(given: _Applied) -> None:
     if preparing.by_receipt(given.store, given.row.digest) is not None:
         return
+    why = Given(given.texts("reasons"), given.texts("observed"), given.text("said_by"))
+    recorded = observing.of_sessions(given.store, [given.session.id])
+    occasion, findings = occasions.observed(why, ActorKind.AGENT, recorded)
     made = composing.parsed(given.store, given.workstream, given.worktree, given.text("text") or "")
-    content, facts = composing.checked(given.store, given.workstream, given.worktree, made)
+    content, facts = composing.checked(
+        given.store, given.workstream, given.worktree, made, around=findings
+    )
     preparing.prepare(
         given.store,
         given.workstream,
@@ -106,7 +119,9 @@ def _prepare(given: _Applied) -> None:
         Circumstances(
             author=given.author,
             author_session=given.session.id,
-            reasons=composing.reasons(given.payload.get("reasons") or ()),
+            reasons=occasion.reasons,
+            statement=occasion.statement,
+            observations=occasion.observations,
             objective=given.workstream.objective,
             git=snapshot(git.state(given.worktree)),
             run=given.run.id,

@@ -17,7 +17,8 @@ from typing import Any
 import click
 
 from handoffs.errors import HeadConflictError, RefusedError
-from handoffs.models import ActorKind, Author, Finding
+from handoffs.models import ActorKind, Author, Finding, HostObservation
+from handoffs.store import observing
 from launcher import catchup, receipts
 from launcher.output import emit_json, error_entry, print_error, say
 from launcher.place import Place, here
@@ -78,6 +79,14 @@ class Bench:
             session=None if session is None else session.native_id,
             owner=owner,
         )
+
+    @property
+    def observations(self) -> tuple[HostObservation, ...]:
+        """What the harness recorded of that session's context; outside a run, of the last one's."""
+        session = self.session
+        if session is not None:
+            return observing.of_sessions(self.store, [session.id])
+        return () if self.run is not None else observing.of_last_used(self.store, self.workstream)
 
     @property
     def token(self) -> int | None:

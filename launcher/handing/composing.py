@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from handoffs import parsing, validation
 from handoffs.errors import RefusedError
 from handoffs.ledger_facts import LedgerFacts
-from handoffs.models import Content, Finding, Reason, errors
+from handoffs.models import Content, Finding, errors
 from handoffs.parsing import Parsed
 from handoffs.resolver import Resolver
 from handoffs.scrubbing import scrubbed
@@ -37,17 +36,24 @@ def parsed(store: Store, workstream: Workstream, worktree: Path, text: str) -> P
 
 
 def checked(
-    store: Store, workstream: Workstream, worktree: Path, made: Parsed
+    store: Store,
+    workstream: Workstream,
+    worktree: Path,
+    made: Parsed,
+    *,
+    around: tuple[Finding, ...] = (),
+    objective: str | None = None,
 ) -> tuple[Content, LedgerFacts]:
     """Return the content, scrubbed, with the facts it is to be checked against.
 
-    Raises RefusedError with all findings, of its shape and of its words alike.
+    Raises RefusedError with all findings, of its shape, of its words and of the occasion
+    (`around`) alike.
     """
     content = None if made.content is None else scrubbed(made.content)
     facts = LedgerFacts(store, workstream, worktree, content=content)
-    if content is None or errors(made.findings):
-        found = validation.findings_of(made, facts)
-        raise RefusedError("the handoff cannot be prepared like this", found)
+    if content is None or errors(made.findings) or errors(around):
+        found = validation.findings_of(made, facts, expected_objective=objective)
+        raise RefusedError("the handoff cannot be prepared like this", (*found, *around))
     return content, facts
 
 
@@ -66,10 +72,3 @@ def refuse_hopeless(store: Store, workstream: Workstream, worktree: Path, text: 
         item for item in findings(store, workstream, worktree, made) if item.code not in _MENDED
     )
     validation.refuse(found, "the handoff cannot be prepared like this")
-
-
-def reasons(words: Iterable[str]) -> tuple[Reason, ...]:
-    """Return the reasons, once each. Raises RefusedError for one that does not exist."""
-    found, wrong = parsing.parse_reasons(words)
-    validation.refuse(wrong, "a reason is not known")
-    return found

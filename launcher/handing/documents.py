@@ -55,6 +55,8 @@ def prepared_document(
         "content": content_value(prepared.content),
         "content_digest": prepared.content_digest,
         "reasons": [str(reason) for reason in prepared.reasons],
+        "statement": prepared.statement,
+        "observations": [item._asdict() for item in prepared.observations],
         "created_at": iso(prepared.created_at),
         "author": author_document(prepared.author),
         "objective_digest": prepared.objective_digest,

@@ -9,9 +9,10 @@ from handoffs.repository import snapshot
 from handoffs.store import committing, reading
 from handoffs.store import preparing as records
 from handoffs.store.preparing import Circumstances, PreparedAnswer
-from launcher.handing import composing
+from launcher.handing import composing, occasions
 from launcher.handing.bench import Bench, answering, given, or_receipt, tell_findings, writing
 from launcher.handing.documents import author_document, prepared_document
+from launcher.handing.occasions import Given
 from launcher.output import emit_json, iso, say
 from leases.errors import LeaseHeld
 from ledger import git
@@ -19,7 +20,7 @@ from ledger import git
 
 @click.command("prepare")
 @click.option("--file", "path", metavar="F", help="Read it from a file; `-` or none: stdin.")
-@click.option("--reason", "words", multiple=True, metavar="R", help="Why it is made.")
+@occasions.options
 @click.option("--objective", metavar="TEXT", help="The objective it has to bring back unchanged.")
 @click.option("--workstream", metavar="NAME", help="Which workstream of the repository.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
@@ -27,16 +28,19 @@ def prepare(
     *,
     path: str | None,
     words: tuple[str, ...],
+    observed: tuple[str, ...],
+    said_by: str | None,
     objective: str | None,
     workstream: str | None,
     as_json: bool,
 ) -> int:
     """Check a handoff, JSON or its Markdown form, and keep it, ready to be committed."""
     text = given(path)
+    why = Given(words, observed, said_by)
 
     def work() -> int:
         with writing(workstream, refresh=True) as bench:
-            answer = prepared(bench, text, words, objective=objective)
+            answer = prepared(bench, text, why, objective=objective)
         if as_json:
             document = prepared_document(answer.prepared, answer.warnings, existed=answer.existed)
             emit_json("handoff", document)
@@ -47,7 +51,7 @@ def prepare(
         return 0
 
     def payload() -> dict[str, object]:
-        return {"do": "handoff_prepared", "text": text, "reasons": list(words)}
+        return {"do": "handoff_prepared", "text": text, **why.payload()}
 
     def examine(bench: Bench) -> None:
         composing.refuse_hopeless(bench.store, bench.workstream, bench.worktree, text)
@@ -58,12 +62,20 @@ def prepare(
 
 
 def prepared(
-    bench: Bench, text: str, words: tuple[str, ...] = (), *, objective: str | None = None
+    bench: Bench, text: str, why: Given | tuple[str, ...] = (), *, objective: str | None = None
 ) -> PreparedAnswer:
-    """Prepare what was written. Raises RefusedError with all findings."""
-    reasons = composing.reasons(words)
+    """Prepare what was written; `why` are the reasons at least. Raises RefusedError."""
+    given_ = why if isinstance(why, Given) else Given(why)
+    occasion, findings = occasions.observed(given_, bench.author.kind, bench.observations)
     made = composing.parsed(bench.store, bench.workstream, bench.worktree, text)
-    content, facts = composing.checked(bench.store, bench.workstream, bench.worktree, made)
+    content, facts = composing.checked(
+        bench.store,
+        bench.workstream,
+        bench.worktree,
+        made,
+        around=findings,
+        objective=objective,
+    )
     session = bench.session
     return records.prepare(
         bench.store,
@@ -73,7 +85,9 @@ def prepared(
         Circumstances(
             author=bench.author,
             author_session=None if session is None else session.id,
-            reasons=reasons,
+            reasons=occasion.reasons,
+            statement=occasion.statement,
+            observations=occasion.observations,
             objective=bench.workstream.objective,
             git=snapshot(git.state(bench.worktree, timeout_ms=STATE_MS)),
             run=None if bench.run is None else bench.run.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -214,22 +215,126 @@ def test_from_needs_a_new_workstream_and_an_exact_handoff(
     assert names == ["main"]
 
 
-def test_a_full_session_is_advised_against_only_by_policy(busy: Desk) -> None:
-    with sqlite3.connect(busy.state / "workstream.db") as db:
+def fill(desk: Desk, **figures: int) -> None:
+    """Write figures of the only session, as an import would have done a minute ago."""
+    values = {"at": int(time.time() * 1000) - 61_000, "compactions": 0, **figures}
+    with sqlite3.connect(desk.state / "workstream.db") as db:
         (session,) = db.execute("SELECT id FROM session").fetchone()
         db.execute(
-            "INSERT OR REPLACE INTO session_usage (session, at, context_tokens, limit_tokens)"
-            " VALUES (?, 1, 90000, 100000)",
-            (session,),
+            f"INSERT OR REPLACE INTO session_usage (session, {', '.join(values)})"
+            f" VALUES ({session}{',?' * len(values)})",
+            list(values.values()),
         )
+
+
+def configure(desk: Desk, *lines: str) -> None:
+    folder = desk.home / "config" / "workstream"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_full_session_is_advised_against_only_by_policy(busy: Desk) -> None:
+    fill(busy, context_tokens=90_000, limit_tokens=100_000)
     line = "codex: its context is 90 % full; start afresh: workstream run --rollover codex"
-    assert busy.ok("status", "--json").data["rollover"] == {"policy": "manual", "advice": []}
-    (busy.home / "config" / "workstream").mkdir(parents=True, exist_ok=True)
-    path = busy.home / "config" / "workstream" / "config.toml"
-    path.write_text('rollover = "advisory"\n', encoding="utf-8")
+    assert busy.ok("status", "--json").data["rollover"] == {
+        "policy": "manual",
+        "thresholds": {"percent": 85, "tokens": None, "compactions": 2},
+        "advice": [],
+        "draft": None,
+    }
+    configure(busy, 'rollover = "advisory"')
     assert busy.ok("status", "--json").data["rollover"]["advice"] == [line]
-    assert line in busy.ok("status").out
-    assert "handoff    draft by codex: not delivered yet, open" in busy.ok("status").out
+    said = busy.ok("status").out
+    assert line in said
+    assert "context 90 % of 100,000 tokens (its store, 1 min ago)" in said
+    assert "handoff    draft by codex: not delivered yet, open" in said
+    configure(busy, 'rollover = "advisory"', "rollover_percent = 95")
+    assert busy.ok("status", "--json").data["rollover"]["advice"] == []
+
+
+def test_status_tells_what_it_does_not_know(busy: Desk) -> None:
+    assert "context not known" in busy.ok("status").out
+    (session,) = busy.ok("status", "--json").data["sessions"]
+    assert session["context"] is None
+    fill(busy, context_tokens=90_000)
+    assert "context 90,000 tokens, window not known (its store, 1 min ago)" in busy.ok("status").out
+    (session,) = busy.ok("status", "--json").data["sessions"]
+    assert (session["context"]["percent"], session["context"]["limit"]) == (None, None)
+    assert 60 <= session["context"]["age_seconds"] < 600
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        ("host_context_budget", "observation_missing"),
+        ("host_compaction", "observation_missing"),
+        ("context_quality", "statement_missing"),
+    ],
+)
+def test_a_reason_of_the_host_needs_what_it_rests_on(busy: Desk, reason: str, code: str) -> None:
+    words = ("prepare", "--reason", "user_requested", "--reason", reason)
+    document = call(busy, *words, stdin=CONTENT, code=65)
+    (finding,) = document["errors"]
+    assert (finding["code"], finding["field"]) == (code, "reasons[1]")
+    assert finding["detail"]
+    assert finding["fix"]
+
+
+def test_findings_about_words_and_about_reasons_come_together(busy: Desk) -> None:
+    bad = {**CONTENT, "next_action": {"text": "keep going", "evidence": []}}
+    words = ("--reason", "boredom", "--reason", "host_compaction", "--observed", "tokens=5")
+    document = call(busy, "prepare", *words, stdin=bad, code=65)
+    assert set(codes(document)) == {
+        *("next_action_empty_wording", "reason_unknown", "field_unknown", "observation_missing"),
+    }
+
+
+def test_the_session_store_supports_a_reason_and_is_shown_as_untrusted(busy: Desk) -> None:
+    fill(busy, context_tokens=90_000, limit_tokens=100_000, compactions=1)
+    words = ("--reason", "host_context_budget", "--reason", "host_compaction")
+    made = call(busy, "prepare", *words, stdin=CONTENT)["data"]
+    (seen,) = made["observations"]
+    assert seen["source"].startswith("session_store:codex:")
+    figures = (seen["context_tokens"], seen["limit_tokens"], seen["compactions"], seen["model"])
+    assert figures == (90_000, 100_000, 1, None)
+    assert seen["age_seconds"] >= 60
+    shown = call(busy, "show", made["prepared_id"])["data"]
+    assert shown["observations"] == [seen]
+    assert shown["reasons"] == ["host_context_budget", "host_compaction"]
+    told = busy.ok("handoff", "show", made["prepared_id"]).out
+    assert "prepared for: host_context_budget, host_compaction" in told
+    words_ = "observed then, untrusted: context 90 % of 100,000 tokens, 1 compaction"
+    assert words_ in told
+    call(busy, "commit", made["prepared_id"])
+    assert call(busy, "show", "r1")["data"]["observations"] == [seen]
+
+
+def test_figures_and_a_statement_are_given_by_hand(busy: Desk) -> None:
+    given = ("--observed", "context_tokens=5000,limit_tokens=6000,model=m-1,compactions=2")
+    said = ("--reason", "context_quality", "--said-by", "ada: it forgets the plan")
+    made = call(busy, "prepare", *given, *said, "--reason", "host_compaction", stdin=CONTENT)
+    data = made["data"]
+    assert data["statement"] == "ada: it forgets the plan"
+    (seen,) = data["observations"]
+    assert seen == {
+        "source": "flag:human",
+        "model": "m-1",
+        "context_tokens": 5_000,
+        "limit_tokens": 6_000,
+        "compactions": 2,
+        "age_seconds": None,
+    }
+    told = busy.ok("handoff", "show").out
+    assert "said by: ada: it forgets the plan" in told
+    assert "context 83 % of 6,000 tokens, 2 compactions, m-1 (given by human)" in told
+
+
+def test_observations_are_no_part_of_the_words(busy: Desk) -> None:
+    one = prepare(busy)
+    assert prepare(busy, "--observed", "compactions=2", "--reason", "host_compaction") == one
+    shown = call(busy, "show", one)["data"]
+    assert shown["reasons"] == ["host_compaction"]
+    assert "compactions" not in json.dumps(shown["content"])
 
 
 def test_doctor_names_a_damaged_handoff_and_a_run_goes_on(busy: Desk) -> None:

@@ -441,11 +441,11 @@ def test_a_refusal_holds_until_a_request_was_answered(store: Store, workstream: 
     apply(store, session, [Usage(at=6, output_tokens=1)])
     assert figures(store, session)[4] == 5
     apply(store, session, [Usage(at=7, context_tokens=10, exceeded=False)])
-    assert figures(store, session)[4] == 0
+    assert figures(store, session)[4] is None
 
 
 def test_counters_of_a_fork_begin_with_the_fork(store: Store, workstream: Workstream) -> None:
-    """A fork by copy carries the parent's records, figures and compactions included."""
+    """A fork by copy carries the parent's records: its context is as large, its counter is not."""
     copied: list[Item] = [
         event(1, at=10),
         event(2, kind=Kind.COMPACTION, at=20),
@@ -456,7 +456,9 @@ def test_counters_of_a_fork_begin_with_the_fork(store: Store, workstream: Workst
     apply(store, parent, copied)
     fork = link(store, workstream, "fork")
     apply(store, fork, copied)
-    assert figures(store, fork) == ()
-    apply(store, fork, [event(3, name="own", at=30), Usage(at=30, model="m", context_tokens=97)])
-    assert figures(store, fork) == ("m", 97, None, 0, None)
+    assert figures(store, fork) == ("m", 95, None, 0, None)
+    apply(
+        store, fork, [event(3, name="own", at=30), Usage(at=30, context_tokens=97, compactions=1)]
+    )
+    assert figures(store, fork) == ("m", 97, None, 1, None)
     assert figures(store, parent) == ("m", 95, None, 1, None)
