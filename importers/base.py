@@ -109,7 +109,7 @@ class Event(NamedTuple):
 
     identity: tuple[str, ...]
     """Stable across resume, fork, rewrite, migration and relocation; harness name excluded.
-    Claude: (record uuid, block number). Codex: (thread, timestamp, kind, n-th) or
+    Mostly (record id, block number), or (session, timestamp, kind, n-th) or
     (thread, call id)."""
     kind: Kind
     role: str | None
@@ -320,7 +320,7 @@ class Importer(Protocol):
     """Reader of one harness's native store."""
 
     name: str
-    """Adapter name: `codex`, `claude`."""
+    """The harness's name in the registry."""
     versions: tuple[str, ...]
     """Version prefixes whose stores were verified, oldest first; others are reported."""
 

@@ -341,13 +341,13 @@ EXAMPLE: Final = """\
 
 # What a bare `workstream run` starts when nothing ran before.
 # [harness]
-# default = "claude"
+# default = "HARNESS"
 
 # A second account: its own store home, environment and default arguments.
-# [harness.claude-work]
-# use = "claude"
-# home = "~/.claude-work"
+# [harness.HARNESS-work]
+# use = "HARNESS"
+# home = "~/.HARNESS-work"
 # args = ["--model", "opus"]
 # env = { EXAMPLE = "1" }
 """
-"""What `workstream config --example` prints."""
+"""What `workstream config --example` prints, with a name in the place of HARNESS."""

@@ -321,8 +321,8 @@ def child_environment(
 def our_command() -> str:
     """Return how an agent's shell calls us: this very program, by its path, quoted for a shell.
 
-    The plain name only where every shell has its directory: Codex runs commands in a login shell,
-    and a system's profile may set PATH anew, without the place that we were installed in.
+    The plain name only where every shell has its directory: some harnesses run commands in a login
+    shell, and a system's profile may set PATH anew, without the place that we were installed in.
     """
     own = Path(sys.argv[0])
     if own.name == ENTRY:  # called by its file, from a checkout

@@ -21,7 +21,9 @@ def command(*, path_only: bool, example: bool, as_json: bool) -> int:
         click.echo(str(path))
         return 0
     if example:
-        click.echo(EXAMPLE, nl=False)
+        from launcher.harnesses import registry
+
+        click.echo(EXAMPLE.replace("HARNESS", registry.names()[0]), nl=False)
         return 0
     config = place.config
     if as_json:

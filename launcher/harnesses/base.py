@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 ANSWER: Final = '{"hookSpecificOutput":{"hookEventName":"@event","additionalContext":"@briefing"}}'
-"""Answer of a hook in the form that most harnesses took over from Claude Code."""
+"""Answer of a hook in the form that most harnesses share."""
 
 
 class Form(StrEnum):
@@ -163,7 +163,7 @@ class Dialect(NamedTuple):
     """How a harness talks to our hook, as data: `launcher/hook.py` knows no harness.
 
     The hook reads one JSON object from stdin and prints at most one answer. The defaults are those
-    of harnesses whose hooks look like Claude Code's.
+    of the form that most of them share.
     """
 
     event: str = "hook_event_name"
@@ -253,7 +253,7 @@ class Adapter(Protocol):
 
     name: str
     title: str
-    """For people: "Codex", "Claude Code"."""
+    """Its name for people."""
     program_names: tuple[str, ...]
     """Executable names on PATH, best first."""
     home_variables: tuple[str, ...]

@@ -117,8 +117,8 @@ def test_the_example_configuration_is_one_that_can_be_read(desk: Desk) -> None:
     )
     file.write_text(uncommented, encoding="utf-8")
     data = desk.ok("config", "--json").data
-    assert data["values"]["harness"] == "claude"
-    assert list(data["harnesses"]) == ["claude-work"]
+    assert data["values"]["harness"] == "codex"
+    assert list(data["harnesses"]) == ["codex-work"]
 
 
 def test_completion_scripts_name_the_command(desk: Desk) -> None:
