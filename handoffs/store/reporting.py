@@ -6,20 +6,18 @@ newest are named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from handoffs.canonical import content_bytes
 from handoffs.models import ActorKind, Basis, Disposition
-from handoffs.store import leading, reading, states
+from handoffs.store import drafts, leading, reading, states
 from handoffs.store.reading import Found, Origin
 from handoffs.store.states import Coverage, Transfer
 from ledger import facts, workstreams
-from ledger.errors import BadDataError
 from ledger.facts import Work
-from ledger.model import DeliveryState, Workstream
+from ledger.model import Workstream
 
 if TYPE_CHECKING:
     from ledger.store import Store
@@ -78,7 +76,7 @@ class Entry:
     unsaved: tuple[tuple[str, int], ...]
     """(native session, compactions) of those compacted often since the last handoff by somebody."""
     damaged: bool
-    """A stored handoff cannot be read; `doctor` names it. What depends on it is left out here."""
+    """The head cannot be read: `doctor` says why."""
 
     @property
     def handoffs(self) -> int:
@@ -119,21 +117,20 @@ def report(store: Store, repository: str | None, *, limit: int = 50, skip: int =
 
 def _entry(store: Store, workstream: Workstream) -> Entry:
     lead = leading.leading(store, workstream)
-    newest = _readable(lambda: reading.revisions(store, workstream, limit=NEWEST))
-    open_ones = _readable(lambda: reading.open_prepared(store, workstream))
-    damaged = newest is None or open_ones is None
-    newest, open_ones = newest or [], open_ones or []
+    newest = reading.revisions(store, workstream, limit=NEWEST)
+    open_ones = reading.open_prepared(store, workstream)
     head = reading.head_numbers(store, workstream)
     by_hand = [item for item in open_ones if item.author.kind is not ActorKind.LAUNCHER]
     now = store.clock.now_ms()
     work = facts.work(store, workstream.id)
-    never, awaiting = _unreceived(store, workstream, newest, lead)
+    brought = [lead] if lead is not None and lead.origin is Origin.TRANSFER else []
+    never, awaiting = _unreceived(store, workstream, [*brought, *by_hand[:NEWEST], *newest])
     statements = () if lead is None else lead.content.statements
     return Entry(
         workstream=workstream,
         revisions=0 if head is None else head[0],
         prepared=len(by_hand),
-        drafted=len(by_hand) < len(open_ones),
+        drafted=drafts.kept(store, workstream) is not None,
         leading=None if lead is None else lead.name,
         origin=None if lead is None else str(lead.origin),
         statements=len(statements),
@@ -148,28 +145,18 @@ def _entry(store: Store, workstream: Workstream) -> Entry:
         never_received=never,
         awaiting=awaiting,
         unsaved=_unsaved(store, workstream),
-        damaged=damaged,
+        damaged=head is not None and head[0] not in [item.revision for item in newest],
     )
 
 
-def _readable(read: Callable[[], list[Found]]) -> list[Found] | None:
-    """Return what is read, None where a row is damaged: the report goes on without it."""
-    try:
-        return read()
-    except BadDataError:
-        return None
-
-
 def _unreceived(
-    store: Store, workstream: Workstream, newest: list[Found], lead: Found | None
+    store: Store, workstream: Workstream, made: list[Found]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return those that nobody was shown, and those that wait for an outcome."""
     never, awaiting = [], []
-    other = lead is not None and lead.origin in (Origin.PREPARED, Origin.TRANSFER)
-    for item in [*([lead] if lead is not None and other else []), *newest]:
+    for item in made:
         standing = states.standing(store, workstream, item.content_digest)
-        received = standing.delivery in (DeliveryState.SEEN, DeliveryState.ACKNOWLEDGED)
-        if not received and standing.transfer is Transfer.OPEN:
+        if standing.first_seen is None and standing.transfer is Transfer.OPEN:
             never.append(item.name)
         if standing.coverage is Coverage.AWAITING_OUTCOME:
             awaiting.append(item.name)

@@ -206,7 +206,7 @@ def _lines(item: reporting.Entry, repository: str | None) -> list[str]:
         for native, count in item.unsaved
     ]
     if item.damaged:
-        said.append("  a stored handoff cannot be read: workstream doctor")
+        said.append("  its head cannot be read: workstream doctor")
     return said
 
 
