@@ -77,6 +77,12 @@ def observed(
     return made, (*findings, *errors(occasion.unsupported(made)))
 
 
+def demand(given: Given, by: ActorKind, recorded: tuple[HostObservation, ...]) -> None:
+    """Raise RefusedError with all findings about an occasion, before words are looked at."""
+    _, findings = observed(given, by, recorded)
+    validation.refuse(findings, "the handoff cannot be prepared for these reasons")
+
+
 # --- for people -----------------------------------------------------------------------------------
 
 
