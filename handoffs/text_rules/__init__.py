@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from handoffs.text_rules.anchors import has_anchor
 from handoffs.text_rules.claims import claims_pass
-from handoffs.text_rules.empty import is_empty
+from handoffs.text_rules.empty import Says, says
 from handoffs.text_rules.transcript import refers
 from handoffs.text_rules.words import sentences, unquoted
 
@@ -27,11 +27,13 @@ class Vague(StrEnum):
 def vague(text: str) -> Vague | None:
     """Return why `text` is vague, None when it is not.
 
-    One sentence that sends its reader to a conversation is enough; empty wording must be all of it.
+    One sentence that sends its reader to a conversation is enough; empty wording must be all of
+    it, but for sentences that say nothing at all.
     """
     found = sentences(unquoted(text))
     if any(refers(sentence) for sentence in found):
         return Vague.TRANSCRIPT_REFERENCE
-    if all(is_empty(sentence) for sentence in found):
-        return Vague.EMPTY_WORDING
-    return None
+    said = {says(sentence) for sentence in found}
+    if Says.SOMETHING in said or said == {Says.NOTHING}:
+        return None
+    return Vague.EMPTY_WORDING

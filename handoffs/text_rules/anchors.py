@@ -35,16 +35,16 @@ _PROPER: Final = listed(
     "GitHub GitLab JavaScript TypeScript PostgreSQL macOS iOS OpenAI DevOps YouTube"
 )
 _TOOLS: Final = listed(
-    "pytest mypy ruff tox nox pylint flake8 pyright unittest pip uv npm npx pnpm jest vitest mocha"
+    "pytest mypy ruff tox nox pylint flake8 pyright unittest pip uv npm npx pnpm jest vitest"
+    " mocha"
     " eslint tsc cargo rustc golangci-lint gofmt mvn gradlew ctest cmake rspec rubocop kubectl"
     " docker terraform pre-commit grep sed awk curl psql sqlite3 systemctl clang gcc"
 )
 _TWO_WORDS: Final = re.compile(
     r"\b(?:git (?:add|bisect|blame|branch|checkout|cherry-pick|commit|diff|fetch|log|merge|pull"
-    r"|push|rebase|reset|restore|revert|show|stash|status|switch|tag)"
-    r"|make (?:all|build|check|clean|docs|install|lint|test|tests)(?=[.,;:)]|\s*$|\s+(?:and|then"
-    r"|in|on)\b)"
-    r"|go (?:build|test|vet|mod|run|generate)|bundle exec|yarn (?:test|build|lint))\b"
+    r"|push|rebase|reset|restore|revert|show|stash|status|switch|tag)|make (?:all|build|check"
+    r"|clean|docs|install|lint|test|tests)(?=[.,;:)]|\s*$|\s+(?:and|then|in|on)\b)|go (?:build"
+    r"|test|vet|mod|run|generate)|bundle exec|yarn (?:test|build|lint))\b"
 )
 
 

@@ -29,15 +29,22 @@ _ENDS: Final = re.compile(
 )
 _WORD: Final = re.compile(rf"{QUOTED}|[^\W_]\w*(?:[-'./:@&+~=]+\w+)*|_\w*|[,:()\[\]?/+*|=<>#%$]")
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u02bc": "'"})
+_LINE_MARKS: Final = re.compile(
+    r"^[ \t]*(?:>[ \t]*)*(?:(?:#{1,6}|[-*+\u2022]|\d{1,3}[.)])[ \t]+)*(?:\[[ xX]?\][ \t]*)?",
+    re.MULTILINE,
+)
+"""What Markdown puts before the words of a line: quotation, heading, item, box."""
+_EMPHASIS: Final = re.compile(r"(?<![\w*_~])[*_~]{1,3}(?=\w)|(?<=[\w.,:;!?)])[*_~]{1,3}(?![\w*_~])")
 
 
 def unquoted(text: str, *, code: Callable[[str], str] | None = None) -> str:
-    """Return `text` with each quoted or back-quoted span replaced by QUOTED.
+    """Return `text` without Markdown's marks, each quoted or back-quoted span replaced by QUOTED.
 
     A text that is nothing but one quotation is taken at its word: its quotation marks go. `code`
     gives another replacement for what stands between back quotes.
     """
-    return _QUOTES.sub(f" {QUOTED} ", _without_code(_unwrapped(text.strip()), code))
+    plain = _QUOTES.sub(f" {QUOTED} ", _without_code(_unwrapped(text.strip()), code))
+    return _EMPHASIS.sub("", _LINE_MARKS.sub("", plain))
 
 
 def _unwrapped(text: str) -> str:
