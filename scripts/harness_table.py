@@ -47,7 +47,7 @@ class Program:
     version: str
     package: str
     native: tuple[str, ...]
-    """Patterns of the file that runs, below the program's folder; the first that is there counts."""
+    """Patterns of the file that runs, below the program's folder; the first match counts."""
     registry: Registry = Registry.NPM
     beside: tuple[str, ...] = ()
     """Further packages; `{version}` is the version of the program."""
@@ -59,6 +59,8 @@ class Program:
     a few only big models that no test needs."""
     shim: bool = False
     """Whether npm's own command in front of the native program is a thing of its own."""
+    executable: tuple[str, ...] = ()
+    """Patterns of helper programs that the package brings without the permission to run."""
     packed: str | None = None
     """Pattern of a brotli file that the package's install script, which we do not run, unpacks to
     the same name without `.br`."""
@@ -108,6 +110,7 @@ _ROWS: Final = (
         version="0.24.4",
         package="@qwen-code/qwen-code",
         native=("node_modules/.bin/qwen",),
+        executable=("node_modules/@qwen-code/qwen-code/vendor/ripgrep/*/rg",),
         runs_on=RunsOn.NODE,
         node=22,
         shim=True,

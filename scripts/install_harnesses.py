@@ -95,9 +95,9 @@ def native_program(wanted: Wanted, prefix: Path) -> Path | None:
     """
     folder = wanted.folder(prefix)
     try:
-        marker = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
-        native = folder / marker["native"]
-        starts = folder / marker.get("starter", marker["native"])
+        marker: dict[str, Any] = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
+        native: Path = folder / marker["native"]
+        starts: Path = folder / marker.get("starter", marker["native"])
         runs = prefix / marker["interpreter"] if "interpreter" in marker else starts
         whole = native.stat().st_size == marker["size"] and all(
             os.access(path, os.X_OK) for path in (starts, runs)
@@ -120,9 +120,10 @@ def interpreter_folder(wanted: Wanted, prefix: Path) -> Path | None:
     """Return the folder of the interpreter that an installed script runs with, else None."""
     try:
         raw = (wanted.folder(prefix) / _MARKER).read_text(encoding="utf-8")
-        return (prefix / json.loads(raw)["interpreter"]).parent
+        interpreter = prefix / str(json.loads(raw)["interpreter"])
     except (OSError, ValueError, KeyError):
         return None
+    return interpreter.parent
 
 
 def install(wanted: Wanted, prefix: Path) -> Path:
@@ -272,7 +273,9 @@ def _node(major: int, prefix: Path) -> Path:
 
 def _write_marker(wanted: Wanted, built: Path, prefix: Path, interpreter: Path | None) -> None:
     native = _first(wanted, built, wanted.program.native)
-    native.chmod(native.stat().st_mode | 0o111)
+    helpers = [path for pattern in wanted.program.executable for path in built.glob(pattern)]
+    for path in (native, *helpers):
+        path.chmod(path.stat().st_mode | 0o111)
     marker: dict[str, Any] = {
         "name": wanted.name,
         "version": wanted.version,

@@ -41,16 +41,20 @@ _TITLE: Final = re.compile(
     r"|title generator"
 )
 _SUMMARISING: Final = re.compile(
-    r"(?i)create a (?:structured|detailed)[^.\n]{0,60}summary|summari[sz](?:e|es|ing|er)\b"
-    r"[^.\n]{0,60}\b(?:conversation|history|session)|context compaction|compact(?:ing)? the context"
-    r"|context summari[sz]ation|anchored summary|handoff summary|summary of (?:our|the) conversation"
+    r"(?i)create a (?:structured|detailed)[^.\n]{0,60}summary"
+    r"|summari[sz](?:e|es|ing|er)\b[^.\n]{0,60}\b(?:conversation|history|session)"
+    r"|context (?:compaction|checkpoint|summari[sz]ation)|compact(?:ing)? the context"
+    r"|anchored summary|(?:handoff|concise) summary|summary of (?:our|the) conversation"
+    r"|<state_snapshot>|recent-work suffix retained"
 )
 _BESIDE: Final = re.compile(
-    r"(?i)^\s*managed memory has|memory (?:extraction|extractor)|extract(?:ing)? (?:durable )?memor|suggestion mode"
-    r"|predict what the user|next prompt suggestion|commit message"
+    r"(?i)^\s*managed memory has|managed memory extraction|ultra-short dashboard line"
+    r"|suggestion mode|predict what the user|next prompt suggestion"
 )
 _EDIT_BLOCKS: Final = "SEARCH/REPLACE"
 """In the prompt of a client without tools (aider) whose model writes changes as text."""
+_FAITHFUL: Final = "faithful, concise summary"
+"""In the prompt of Grok Build, which rejects a short summary as degenerate."""
 
 
 class ChatApi(ScriptedServer):
@@ -65,17 +69,14 @@ class ChatApi(ScriptedServer):
         told = "\n".join(
             text for message in messages if message.get("role") in _TOLD for text in _texts(message)
         )
+        if _BESIDE.search(asked):
+            return "utility"
         if body.get("tools"):
-            if _SUMMARISING.search(asked) and not _has_steps(asked):
-                return "compaction"
-            return "utility" if _BESIDE.search(asked) else "turn"
+            asks = _SUMMARISING.search(asked) and not _has_steps(asked)
+            return "compaction" if asks else "turn"
         if _EDIT_BLOCKS in told:
             return "turn"
-        for kind, mark in (
-            ("compaction", _SUMMARISING),
-            ("title", _TITLE),
-            ("utility", _BESIDE),
-        ):
+        for kind, mark in (("compaction", _SUMMARISING), ("title", _TITLE), ("utility", _BESIDE)):
             if mark.search(told) or mark.search(asked):
                 return kind
         return "utility" if told or _answer_schema(body) else "turn"
@@ -114,12 +115,16 @@ class ChatApi(ScriptedServer):
         text = {"title": self.scenario.title, "compaction": self.scenario.summary}.get(
             request.kind, "NONE"
         )
+        if request.kind == "compaction" and any(_FAITHFUL in told for told in request.texts):
+            text += " Nothing else of note happened." * 40
+        if any("<state_snapshot>" in told for told in request.texts):
+            text = f"<state_snapshot>{text}</state_snapshot>"
         if schema is None:
             return text
         return json.dumps({**filled(schema, {}), **({"title": text} if "title" in text else {})})
 
     def _script(self, request: Request, reply: Reply) -> None:
-        script = self.scenario.script_for(request.user_text)
+        script = self.scenario.script_for(request.user_text or "say: done")
         if not request.body.get("tools"):
             script = _in_words(script)
         number = next_answer(_call_ids(request.body))
@@ -287,8 +292,7 @@ def _failure(step: Step) -> Failure:
         "too-long": (
             400,
             "context_length_exceeded",
-            "This model's maximum context length is 200000 tokens. However, your messages "
-            "resulted in 250000 tokens. Please reduce the length of the messages.",
+            "This model's maximum context length is 200000 tokens, you sent 250000",
         ),
         "overloaded": (503, "server_is_overloaded", "The server is overloaded"),
     }

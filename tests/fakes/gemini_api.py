@@ -1,7 +1,7 @@
 """A scripted stand-in for the Gemini API, as far as Gemini CLI uses it.
 
-Observed with Gemini CLI 0.61.0: streamed answers on `…:streamGenerateContent?alt=sse`, whole ones on
-`…:generateContent` for calls beside the conversation (next speaker, summaries), and token counts.
+Observed with Gemini CLI 0.61.0: streamed answers on `…:streamGenerateContent?alt=sse`, whole ones
+on `…:generateContent` for calls beside the conversation (next speaker, summaries), token counts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GeminiApi(ScriptedServer):
         elif request.kind == "other":
             reply.json(404, _error(404, "NOT_FOUND", f"nothing at {request.path}"))
         elif request.kind == "turn":
-            script = self.scenario.script_for(request.user_text)
+            script = self.scenario.script_for(request.user_text or "say: done")
             number = _next_answer(request.body)
             perform(self, request, reply, script, number, _GeminiStage(request, reply, number))
         else:
@@ -76,7 +76,9 @@ class GeminiApi(ScriptedServer):
         schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
         if schema:
             return json.dumps(filled(schema, {}))
-        return self.scenario.summary
+        if request.kind == "compaction":
+            return f"<state_snapshot>{self.scenario.summary}</state_snapshot>"
+        return self.scenario.title
 
 
 class _GeminiStage:

@@ -89,6 +89,14 @@ def perform(
 
 _TAGGED: Final = re.compile(r"<([a-zA-Z][\w:-]*)(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _WRAPPER: Final = re.compile(r"</?(?:user_query|user_request|user_input)(?:\s[^<>]*)?>")
+_WRITTEN: Final = re.compile(
+    r"\s*(This session is being continued from a previous conversation"
+    r"|The conversation (?:so far|history before this point) (?:has been|was) compacted"
+    r"|Some of the conversation history has been summarized"
+    r"|Prior model work/tool state available"
+    r"|Continue if you have next steps|What did we do so far\?)"
+)
+"""How texts of role `user` begin that a client writes after a compaction."""
 _REMINDER: Final = re.compile(r"\n+# \*SEARCH/REPLACE block\* Rules:.*", re.DOTALL)
 """What aider 0.86.2 puts behind the person's text in each request."""
 
@@ -98,6 +106,8 @@ def persons_text(text: str) -> str:
 
     Empty when nothing of a person is in it.
     """
+    if _WRITTEN.match(text):
+        return ""
     bare = _TAGGED.sub("", _WRAPPER.sub("", _REMINDER.sub("", text))).strip()
     if len(bare) > 1 and bare[0] == bare[-1] == '"':
         # opencode 1.18.33 quotes an argument that has blanks.

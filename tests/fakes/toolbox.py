@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.fakes.scripting import Step, Verb
@@ -58,7 +59,8 @@ _ROLES: Final = {
 }
 _FOLDER: Final = re.compile(
     r"(?i)(?:working directory|\bcwd\b|workspace (?:root|path)|workspace folders?|current directory"
-    r"|current folder)[^/\n]{0,60}\n?[^/\n]{0,20}(/[^\s`\"'<>),]+)"
+    r"|current folder|working in the (?:following )?director(?:y|ies)|workspace directories)"
+    r"[^/\n]{0,60}\n?[^/\n]{0,20}(/[^\s`\"'<>),]+)"
 )
 """Where a client tells its model the folder that it works in."""
 
@@ -84,6 +86,7 @@ class Toolbox:
         if step.verb is Verb.TOOL:
             return [(step.field(0), json.loads(step.field(1, "{}")))]
         path = absolute(step.field(0), request)
+        names: Sequence[str]
         if step.verb is Verb.READ:
             values, names, otherwise = {"path": path}, _READ, f"cat {shlex.quote(path)}"
         elif step.verb is Verb.WRITE:
@@ -115,11 +118,11 @@ class Toolbox:
 
 
 def filled(schema: Json, values: Mapping[str, str]) -> Json:
-    """Return an object for a schema: values by the role of a property, the required rest made up."""
+    """Return an object for a schema: values by a property's role, the required rest made up."""
     required = schema.get("required") or ()
     result: Json = {}
     for name, inner in (schema.get("properties") or {}).items():
-        role = _ROLES.get(_plain(name))
+        role = _ROLES.get(_plain(name), "")
         if role in values:
             result[name] = values[role]
         elif role == "purpose" and _kind(inner) == "string":
@@ -163,11 +166,19 @@ def _plain(name: str) -> str:
 
 
 def absolute(path: str, request: Request) -> str:
-    """Return a path made absolute with the folder that the client told the model, if it did."""
+    """Return a path made absolute with the folder that the client told the model.
+
+    Unchanged where the client named no folder that is there. The root folder never counts: a
+    misread prompt must not make a scripted model write there.
+    """
     if path.startswith("/"):
         return path
-    folders = [found[1] for text in request.texts for found in _FOLDER.finditer(text)]
-    return f"{folders[0].rstrip('/.')}/{path}" if folders else path
+    for text in request.texts:
+        for found in _FOLDER.finditer(text):
+            folder = Path(found[1].rstrip("/."))
+            if len(folder.parts) > 2 and folder.is_dir():
+                return str(folder / path)
+    return path
 
 
 def _writing(path: str, content: str) -> str:
