@@ -20,6 +20,7 @@ _MENDED: Final = frozenset(
         *("evidence_missing", "evidence_changed", "evidence_expired", "evidence_unauthorized"),
         *("evidence_wrong_scope", "check_claim_uncited", "check_claim_wrong_evidence"),
         *("check_claim_contradicted", "check_claim_stale", "omission_required"),
+        "observation_missing",
     )
 )
 """Codes that may be gone once all records of the run are imported."""
@@ -65,10 +66,19 @@ def findings(
     return validation.findings_of(made, facts)
 
 
-def refuse_hopeless(store: Store, workstream: Workstream, worktree: Path, text: str) -> None:
-    """Raise RefusedError for what no later import can mend: shape and words, never evidence."""
+def refuse_hopeless(
+    store: Store,
+    workstream: Workstream,
+    worktree: Path,
+    text: str,
+    *,
+    around: tuple[Finding, ...] = (),
+) -> None:
+    """Raise RefusedError for what no later import can mend: shape and words, never evidence.
+
+    `around` is what was found about the occasion.
+    """
     made = parsed(store, workstream, worktree, text)
-    found = tuple(
-        item for item in findings(store, workstream, worktree, made) if item.code not in _MENDED
-    )
-    validation.refuse(found, "the handoff cannot be prepared like this")
+    found = (*findings(store, workstream, worktree, made), *around)
+    hopeless = tuple(item for item in found if item.code not in _MENDED)
+    validation.refuse(hopeless, "the handoff cannot be prepared like this")

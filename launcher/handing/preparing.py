@@ -54,7 +54,9 @@ def prepare(
         return {"do": "handoff_prepared", "text": text, **why.payload()}
 
     def examine(bench: Bench) -> None:
-        composing.refuse_hopeless(bench.store, bench.workstream, bench.worktree, text)
+        _, around = occasions.observed(why, bench.author.kind, bench.observations)
+        where = (bench.store, bench.workstream, bench.worktree)
+        composing.refuse_hopeless(*where, text, around=around)
 
     return answering(
         lambda: or_receipt(work, payload, workstream, examine=examine), as_json=as_json

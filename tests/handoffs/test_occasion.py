@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from handoffs.canonical import content_bytes
@@ -117,7 +119,7 @@ def test_a_reason_without_support_is_refused_at_the_door_of_the_store(here: Sett
 
 def test_it_is_kept_beside_the_words_and_is_no_part_of_them(here: Setting) -> None:
     plain = here.prepare(here.content()).prepared
-    around = {
+    around: dict[str, Any] = {
         "reasons": (Reason.HOST_CONTEXT_BUDGET, Reason.CONTEXT_QUALITY),
         "observations": (SIZE,),
         "statement": "ada: it forgets",

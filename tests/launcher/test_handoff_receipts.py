@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from handoffs.errors import RefusedError
-from handoffs.models import ActorKind, Author, ReceiptStatus
-from handoffs.store import answering, reading, receiving
+from handoffs.models import ActorKind, Author, Reason, ReceiptStatus
+from handoffs.occasion import Occasion, unsupported
+from handoffs.store import answering, occasions, reading, receiving
 from handoffs.store import receipts as stored
 from handoffs.store.answering import Answer
-from importers.base import Receipt
+from importers.base import Receipt, Usage
 from launcher import receipts
 from launcher.handing import composing
 from ledger import receipts as pending
@@ -23,7 +24,7 @@ from ledger import repositories, runs, workstreams
 from ledger.model import RepositoryKeys, RepositoryKind, RunRow
 from ledger.store import Store, open_store
 from tests.handoffs.setting import Setting, make
-from tests.ledger.making import SetClock, start_run
+from tests.ledger.making import START, SetClock, start_run
 
 CONTENT = {
     "schema": "handoff.v1",
@@ -111,6 +112,44 @@ def test_a_refused_one_is_told_with_its_reason(here: Setting, run: RunRow) -> No
     assert reading.open_prepared(here.store, here.workstream) == []
 
 
+def test_reasons_and_figures_of_a_line_are_kept_with_those_of_the_store(
+    here: Setting, run: RunRow
+) -> None:
+    here.add(Usage(at=START, context_tokens=90, limit_tokens=100, compactions=1))
+    why = {
+        "reasons": ["host_compaction", "context_quality"],
+        "observed": ["context_tokens=95,limit_tokens=100"],
+        "said_by": "the agent: it lost the plan",
+    }
+    assert apply(here, run, {**prepared(), **why}) == []
+    (found,) = reading.open_prepared(here.store, here.workstream)
+    kept = occasions.of_prepared(here.store, found.prepared_id)
+    assert kept is not None
+    assert [str(reason) for reason in kept.occasion.reasons] == why["reasons"]
+    assert kept.occasion.statement == why["said_by"]
+    given, recorded = kept.occasion.observations
+    assert (given.source, given.context_tokens) == ("flag:agent", 95)
+    assert (recorded.source, recorded.compactions) == ("session_store:codex:native-codex", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"reasons": ["host_compaction"]}, "observation_missing"),
+        ({"reasons": ["context_quality"]}, "statement_missing"),
+        ({"observed": ["tokens=1"]}, "field_unknown"),
+        ({"observed": "compactions=1"}, "does not have its shape"),
+        ({"reasons": [1]}, "does not have its shape"),
+    ],
+)
+def test_a_line_whose_reasons_rest_on_nothing_is_refused_aloud(
+    here: Setting, run: RunRow, changes: dict[str, Any], told: str
+) -> None:
+    (notice,) = apply(here, run, {**prepared(), **changes})
+    assert told in notice
+    assert reading.open_prepared(here.store, here.workstream) == []
+
+
 def test_an_acknowledgement_and_its_outcome_are_applied_in_order(
     here: Setting, run: RunRow
 ) -> None:
@@ -194,6 +233,23 @@ def test_what_no_import_can_mend_is_refused_before_the_line_is_printed(here: Set
     assert examined(objective="") == ["objective_missing"]
     # The record of the check that was just run may come with the end of the run.
     assert examined(state=[{"text": "All tests passed.", "evidence": ["e99"]}]) == []
+
+
+@pytest.mark.usefixtures("run")
+def test_a_reason_is_examined_too_before_the_line_is_printed(here: Setting) -> None:
+    def examined(*reasons: Reason) -> list[str]:
+        around = unsupported(Occasion(reasons=reasons))
+        try:
+            composing.refuse_hopeless(
+                here.store, here.workstream, here.tree, json.dumps(CONTENT), around=around
+            )
+        except RefusedError as error:
+            return [item.code for item in error.findings]
+        return []
+
+    assert examined(Reason.CONTEXT_QUALITY) == ["statement_missing"]
+    # What the harness records of its context may come with the end of the run.
+    assert examined(Reason.HOST_COMPACTION) == []
 
 
 def test_an_answer_can_be_examined_without_giving_it(here: Setting, run: RunRow) -> None:

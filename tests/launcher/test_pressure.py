@@ -21,10 +21,18 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 
 def used(
-    tokens: int | None = 90_000, limit: int | None = 100_000, compactions: int = 0, **more: bool
+    tokens: int | None = 90_000,
+    limit: int | None = 100_000,
+    compactions: int = 0,
+    *,
+    exceeded: bool | None = None,
 ) -> Usage:
     return Usage(
-        at=START, context_tokens=tokens, limit_tokens=limit, compactions=compactions, **more
+        at=START,
+        context_tokens=tokens,
+        limit_tokens=limit,
+        compactions=compactions,
+        exceeded=exceeded,
     )
 
 

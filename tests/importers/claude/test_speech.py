@@ -433,7 +433,7 @@ def test_the_size_after_a_compaction_is_newer_than_the_messages_before_it(tmp_pa
 
 def test_copies_in_a_branch_are_not_the_branchs_own_usage(tmp_path: Path) -> None:
     t = Transcript()
-    copied = {"forkedFrom": {"sessionId": "other", "messageUuid": "u"}}
+    copied: dict[str, Any] = {"forkedFrom": {"sessionId": "other", "messageUuid": "u"}}
     t.assistant("a", usage={"input_tokens": 900, "output_tokens": 1}, **copied)
     t.record("system", subtype="compact_boundary", parent=None, **copied)
     t.assistant("b", usage={"input_tokens": 950, "output_tokens": 1})
