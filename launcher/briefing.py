@@ -171,7 +171,7 @@ def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) ->
 
     A note that was written in the receiver's own session is not news to it.
     """
-    seen = 0 if receiver is None else deliveries.notes_seen(store, receiver)
+    seen = 0 if receiver is None else deliveries.notes_known(store, receiver)
     found = notes.list_notes(store, workstream)
     said = [
         _note(note)
@@ -182,7 +182,7 @@ def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) ->
         return said
     last = 0
     if receiver is not None:
-        briefings = deliveries.seen_briefings(store, receiver)
+        briefings = deliveries.known_briefings(store, receiver)
         last = max((b.created_at for b in briefings), default=0)
     new = (workstream.objective_at or 0) > last
     if not said and not new:

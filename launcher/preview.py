@@ -117,7 +117,7 @@ def _document(
         "coverage": now.coverage(),
     }
     if composed is None:
-        seen = 0 if receiver is None else deliveries.seen_through(now.store, receiver)
+        seen = 0 if receiver is None else deliveries.known_through(now.store, receiver)
         return {
             **base,
             "bytes": 0,

@@ -103,6 +103,8 @@ def _end_line(job: Job, document: Mapping[str, Any]) -> None:
     state = delivery.get("state")
     if state in ("seen", "acknowledged"):
         parts.append("briefing seen")
+    elif state == "unverified" and delivery.get("told"):
+        parts.append("briefing given and answered, without proof (unverified)")
     elif state not in (None, "none"):
         parts.append(f"briefing {state} ({delivery.get('reason') or 'due again'})")
     say(" · ".join(parts) + " · go on: workstream run")

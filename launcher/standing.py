@@ -85,6 +85,7 @@ def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[st
         "state_detail": row.state_detail,
         "imported": sessions.event_count(store, row),
         "seen_through": deliveries.seen_through(store, row),
+        "told_through": deliveries.known_through(store, row),
         "omitted": count(owed),
         "last_at": iso(row.last_at),
         "last_turn": None if turn is None else turn[1],
@@ -229,9 +230,11 @@ def _session_line(session: dict[str, Any]) -> str:
     kind = " one-shot" if session["one_shot"] else ""
     full = ", " + pressure.line(session["context"])
     owed = f", {session['omitted']:,} owed" if session["omitted"] else ""
+    seen, told = session["seen_through"], session["told_through"]
+    unproven = f", told through e{told} without proof" if told > seen else ""
     return (
         f"  session  {mark} {session['harness']}{kind} {session['native_id']}:"
-        f" {session['imported']:,} events, seen through e{session['seen_through']}{owed}{full}"
+        f" {session['imported']:,} events, seen through e{seen}{unproven}{owed}{full}"
     )
 
 

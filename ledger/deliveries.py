@@ -3,6 +3,12 @@
 The invariant this module protects: only a delivery id found on the active chain of a session counts
 as seen there. What a session has seen is derived from sightings and briefings at every call: a fork
 carries the copied record and so inherits, a rewind takes the record off the chain and so withdraws.
+
+Some channels leave nothing in the native store, so that nothing can ever be found. Such a delivery
+stays unverified for good and moves no seen-position. But once the session has answered in the run
+that was told, it counts as *told*: what it was told is known there and is not due again. Its
+answer, one event, stands for the delivery id: a fork that carries it inherits, a rewind that takes
+it off the chain withdraws. A session that did not answer was told nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +38,31 @@ if TYPE_CHECKING:
 
     from ledger.store import Store
 
+NO_PROOF: Final = "no_proof"
+"""Reason of a delivery over a channel that leaves nothing in the native store."""
+AT_START: Final = "start"
+"""Source of a delivery that we printed ourselves, for the session that the run begins with."""
+
 _SEEN: Final = """
     FROM sighting
     JOIN delivery ON delivery.id = sighting.delivery
     JOIN briefing ON briefing.id = delivery.briefing
     JOIN run ON run.id = briefing.run
     JOIN session ON session.id = sighting.session
-    WHERE sighting.session = ? AND sighting.active = 1 AND run.workstream = session.workstream
+    WHERE sighting.session = ?1 AND sighting.active = 1 AND run.workstream = session.workstream
+"""
+_KNOWN: Final = """
+    FROM (
+        SELECT delivery FROM sighting WHERE session = ?1 AND active = 1
+        UNION
+        SELECT delivery.id FROM delivery CROSS JOIN membership ON membership.eid = delivery.answer
+        WHERE delivery.answer IS NOT NULL AND membership.session = ?1 AND membership.active = 1
+    ) AS known
+    JOIN delivery ON delivery.id = known.delivery
+    JOIN briefing ON briefing.id = delivery.briefing
+    JOIN run ON run.id = briefing.run
+    JOIN session ON session.id = ?1
+    WHERE run.workstream = session.workstream
 """
 
 
@@ -118,7 +142,7 @@ def record_printed(
             """,
             (
                 *(delivery, run_id(run), number, channel, state),
-                *(None if proof else "no_proof", receiver, source, at, store.clock.now_ms()),
+                *(None if proof else NO_PROOF, receiver, source, at, store.clock.now_ms()),
             ),
         )
 
@@ -161,6 +185,9 @@ def settle(store: Store, run: RunRow | str) -> list[DeliveryRow]:
         )
         for item in found:
             _settle(store, item, own=item["run"] == row.id)
+        for delivery in of_run(store, row.id):
+            if delivery.state is DeliveryState.UNVERIFIED and delivery.reason == NO_PROOF:
+                _told(store, delivery)
     return of_run(store, row.id)
 
 
@@ -185,6 +212,35 @@ def _settle(store: Store, row: sqlite3.Row, *, own: bool) -> None:
     )
 
 
+def _told(store: Store, delivery: DeliveryRow) -> None:
+    """Note which session was told by a delivery without proof, and the answer that shows it.
+
+    One that was printed at the start went to the first session of its run in which anything was
+    said; the others name their session.
+    """
+    receiver = delivery.session
+    if receiver is None:
+        first = store.one(
+            "SELECT session FROM run_session WHERE run = ?1 AND EXISTS (SELECT 1 FROM membership"
+            " JOIN event ON event.eid = membership.eid WHERE membership.session ="
+            " run_session.session AND event.run = ?1) ORDER BY ordinal LIMIT 1",
+            delivery.run,
+        )
+        receiver = None if first is None else int(first["session"])
+    printed = 0 if delivery.source == AT_START else delivery.printed_at
+    answer = store.one(
+        "SELECT min(event.eid) AS eid FROM event JOIN membership ON membership.eid = event.eid"
+        " WHERE event.run = ? AND event.kind = 'assistant_message' AND event.occurred_at >= ?"
+        " AND membership.session = ? AND membership.active = 1",
+        *(delivery.run, printed, receiver),
+    )
+    store.db.execute(
+        "UPDATE delivery SET session = ?, answer = coalesce(answer, ?), updated_at = ?"
+        " WHERE id = ?",
+        (receiver, None if answer is None else answer["eid"], store.clock.now_ms(), delivery.id),
+    )
+
+
 def _not_sighted(store: Store, session: int | None) -> tuple[DeliveryState, str]:
     known = store.one("SELECT state FROM session WHERE id = ?", session)
     if known is not None and known["state"] == SessionState.UNREADABLE:
@@ -193,51 +249,50 @@ def _not_sighted(store: Store, session: int | None) -> tuple[DeliveryState, str]
 
 
 def seen_through(store: Store, session: SessionRow | int) -> int:
-    """Return the sequence number up to which the session was shown its workstream, 0 for nothing.
+    """Return the sequence number up to which the session has provably seen its workstream.
 
-    What was omitted on the way is in `owed`. A session born by /clear counts from its birth on.
+    0 for nothing; what was omitted on the way is in `owed`. A session born by /clear counts from
+    its birth on.
     """
-    number = session_id(session)
+    return _through(store, session, _SEEN)
+
+
+def known_through(store: Store, session: SessionRow | int) -> int:
+    """Return the sequence number up to which the session has seen or was told its workstream.
+
+    What lies after it is due. It is greater than `seen_through` only where proof is not possible.
+    """
+    return _through(store, session, _KNOWN)
+
+
+def _through(store: Store, session: SessionRow | int, which: str) -> int:
     row = store.one(
-        "SELECT max(coalesce((SELECT max(briefing.through_seq)" + _SEEN + "), 0),"
-        " coalesce((SELECT born_through FROM session WHERE id = ?), 0))",
-        number,
-        number,
+        f"SELECT max(coalesce((SELECT max(briefing.through_seq){which}), 0),"
+        " coalesce((SELECT born_through FROM session WHERE id = ?1), 0))",
+        session_id(session),
     )
     return 0 if row is None else int(row[0])
 
 
-def seen_briefings(store: Store, session: SessionRow | int) -> list[BriefingRow]:
-    """Return the briefings on the session's active chain, in the order in which it saw them."""
+def known_briefings(store: Store, session: SessionRow | int) -> list[BriefingRow]:
+    """Return the briefings that the session has seen on its active chain, or was told, in order."""
     rows = store.all(
-        "SELECT DISTINCT briefing.*" + _SEEN + " ORDER BY briefing.id", session_id(session)
+        "SELECT DISTINCT briefing.*" + _KNOWN + " ORDER BY briefing.id", session_id(session)
     )
     return [_briefing(row) for row in rows]
 
 
 def owed(store: Store, session: SessionRow | int) -> list[tuple[int, int]]:
-    """Return the ranges that seen briefings left out and no later seen one brought."""
-    rows = store.all(
-        "SELECT DISTINCT briefing.id, briefing.included, briefing.omitted"
-        + _SEEN
-        + " ORDER BY briefing.id",
-        session_id(session),
-    )
+    """Return the ranges that known briefings left out and no later one brought."""
     still: Ranges = ()
-    for row in rows:
-        still = merged([*without(still, _ranges(row["included"])), *_ranges(row["omitted"])])
+    for row in known_briefings(store, session):
+        still = merged([*without(still, row.included), *row.omitted])
     return list(still)
 
 
-def marks_seen(store: Store, session: SessionRow | int) -> int:
-    """Return the newest branch mark that a seen briefing of the session knew, 0 for none."""
-    row = store.one("SELECT max(briefing.marks_through)" + _SEEN, session_id(session))
-    return 0 if row is None or row[0] is None else int(row[0])
-
-
-def notes_seen(store: Store, session: SessionRow | int) -> int:
-    """Return the newest note that a seen briefing of the session knew, 0 for none."""
-    row = store.one("SELECT max(briefing.notes_through)" + _SEEN, session_id(session))
+def notes_known(store: Store, session: SessionRow | int) -> int:
+    """Return the newest note that a known briefing of the session had, 0 for none."""
+    row = store.one("SELECT max(briefing.notes_through)" + _KNOWN, session_id(session))
     return 0 if row is None or row[0] is None else int(row[0])
 
 
@@ -267,10 +322,10 @@ def first_seen(store: Store, workstream: Workstream | int, handoff: str) -> int 
     return None if row is None or row["at"] is None else int(row["at"])
 
 
-def handoffs_seen(store: Store, session: SessionRow | int) -> set[str]:
-    """Return the content digests of the handoffs on the session's active chain."""
+def handoffs_known(store: Store, session: SessionRow | int) -> set[str]:
+    """Return the content digests of the handoffs that the session has seen or was told."""
     rows = store.all(
-        "SELECT DISTINCT briefing.handoff" + _SEEN + " AND briefing.handoff IS NOT NULL",
+        "SELECT DISTINCT briefing.handoff" + _KNOWN + " AND briefing.handoff IS NOT NULL",
         session_id(session),
     )
     return {str(row["handoff"]) for row in rows}

@@ -113,7 +113,7 @@ def unseen(
         if row is None:
             raise UnavailableError(f"there is no workstream {number}")
         through = int(row["head_seq"])
-        after = 0 if receiver is None else deliveries.seen_through(store, receiver)
+        after = 0 if receiver is None else deliveries.known_through(store, receiver)
         me = 0 if receiver is None else receiver.id
         fresh, beyond = _fresh(store, number, me, after, bound)
         changes = _changes(store, number, receiver)
@@ -398,7 +398,7 @@ def _changes(store: Store, workstream: int, receiver: SessionRow | None) -> _Cha
     none = _Changes((), (), [])
     if receiver is None:
         return none
-    seen = deliveries.seen_briefings(store, receiver)
+    seen = deliveries.known_briefings(store, receiver)
     if not seen:
         return none
     told = merged(part for briefing in seen for part in briefing.included)

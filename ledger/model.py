@@ -318,6 +318,8 @@ class DeliveryRow(NamedTuple):
     source: str | None
     printed_at: int | None
     updated_at: int
+    answer: int | None = None
+    """Where proof is not possible: row of the event with which the session answered."""
 
 
 class CheckpointRow(NamedTuple):

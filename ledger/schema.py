@@ -396,10 +396,12 @@ DDL: Final[tuple[str, ...]] = (
         session    INTEGER,                  -- receiver, once known
         source     TEXT,                     -- hook source it was printed for
         printed_at INTEGER,
+        answer     INTEGER,                  -- without proof: first event with which the session answered, so that it was told
         updated_at INTEGER NOT NULL
     )
     """,
     "CREATE INDEX delivery_run ON delivery (run)",
+    "CREATE INDEX delivery_answer ON delivery (answer) WHERE answer IS NOT NULL",
     """
     CREATE TABLE sighting (
         session     INTEGER NOT NULL,

@@ -82,7 +82,7 @@ def due_to(store: Store, found: Found, receiver: SessionRow | None) -> bool:
     """
     if receiver is None:
         return True
-    if found.content_digest in deliveries.handoffs_seen(store, receiver):
+    if found.content_digest in deliveries.handoffs_known(store, receiver):
         return False
     if found.origin is Origin.DRAFT:
         return set(found.sessions) != {receiver.id}
@@ -110,7 +110,7 @@ def asked_again(store: Store, waits: Waiting, receiver: SessionRow | None) -> Fo
     found = waits.unanswered
     if found is None or receiver is None or found.author_session == receiver.id:
         return None
-    return found if found.content_digest in deliveries.handoffs_seen(store, receiver) else None
+    return found if found.content_digest in deliveries.handoffs_known(store, receiver) else None
 
 
 def came_back(store: Store, waits: Waiting, receiver: SessionRow | None) -> StoredReceipt | None:
@@ -121,5 +121,5 @@ def came_back(store: Store, waits: Waiting, receiver: SessionRow | None) -> Stor
     last = waits.returned
     if last is None or receiver is None or last.session == receiver.id:
         return None
-    briefings = deliveries.seen_briefings(store, receiver)
+    briefings = deliveries.known_briefings(store, receiver)
     return None if any(row.created_at > last.at for row in briefings) else last

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from importers.base import Mark, Sighting
+from importers.base import Kind, Mark, Sighting
 from ledger import deliveries, runs, sessions
 from ledger.errors import UnavailableError
 from ledger.fencing import LeaseLostError
 from ledger.model import BriefingRow, DeliveryState, RunRow, SessionRow, SessionState, Workstream
 from ledger.ranges import merged, without
 from ledger.store import Store
-from tests.ledger.making import apply, hold_lease, link, start_run
+from tests.ledger.making import START, apply, event, hold_lease, link, start_run
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_what_was_printed_is_not_yet_seen(store: Store, run: RunRow, session: Se
     printed(store, run, brief(store, run), "dlv_a", session)
     assert outcome(store, "dlv_a") == (DeliveryState.LAUNCHED, None)
     assert deliveries.seen_through(store, session) == 0
-    assert deliveries.seen_briefings(store, session) == []
+    assert deliveries.known_briefings(store, session) == []
 
 
 def test_a_delivery_on_the_active_chain_is_seen(
@@ -96,10 +96,9 @@ def test_a_delivery_on_the_active_chain_is_seen(
     (settled,) = deliveries.settle(store, run)
     assert (settled.id, settled.state, settled.session) == ("dlv_a", "seen", session.id)
     assert deliveries.seen_through(store, session) == 10
-    assert deliveries.seen_briefings(store, session) == [row]
+    assert deliveries.known_briefings(store, session) == [row]
     assert deliveries.owed(store, session) == [(4, 6)]
-    assert deliveries.marks_seen(store, session) == 20
-    assert deliveries.notes_seen(store, session) == 30
+    assert deliveries.notes_known(store, session) == 30
 
 
 def test_a_rewind_withdraws_a_delivery_and_going_back_restores_it(
@@ -262,3 +261,115 @@ def test_ranges_without_others(
     gone = {n for first, last in taken for n in range(first, last + 1)}
     assert {n for first, last in left for n in range(first, last + 1)} == numbers - gone
     assert merged(left) == left
+
+
+# --- channels that leave no proof -----------------------------------------------------------------
+
+
+def tell(
+    store: Store, run: RunRow, session: SessionRow | None, name: str, at: int | None = None
+) -> BriefingRow:
+    """Print a briefing over a channel without proof, at the start or at a time."""
+    row = brief(store, run, omitted=[(4, 6)])
+    deliveries.record_printed(
+        store,
+        name,
+        run,
+        row,
+        channel="instructions",
+        source=deliveries.AT_START if at is None else "clear",
+        session=session,
+        at=START if at is None else at,
+        proof=False,
+    )
+    return row
+
+
+def answer(store: Store, run: RunRow, session: SessionRow, record: int) -> None:
+    """Let the session answer in a run."""
+    runs.touch_session(store, run, session.id, "startup", ordinal=0)
+    said = event(record, "done", kind=Kind.ASSISTANT_MESSAGE)
+    apply(store, session, [said], run=run.id)
+
+
+def test_a_session_that_answered_was_told_and_has_not_seen(
+    store: Store, run: RunRow, session: SessionRow
+) -> None:
+    row = tell(store, run, session, "dlv_a")
+    answer(store, run, session, 1)
+    deliveries.settle(store, run)
+    assert outcome(store, "dlv_a") == ("unverified", "no_proof")
+    assert deliveries.seen_through(store, session) == 0
+    assert deliveries.known_through(store, session) == 10
+    assert deliveries.known_briefings(store, session) == [row]
+    assert deliveries.owed(store, session) == [(4, 6)]
+    assert deliveries.notes_known(store, session) == 30
+
+
+def test_a_session_that_did_not_answer_was_told_nothing(
+    store: Store, run: RunRow, session: SessionRow
+) -> None:
+    tell(store, run, session, "dlv_a")
+    apply(store, session, [event(1, "a question")], run=run.id)
+    deliveries.settle(store, run)
+    assert outcome(store, "dlv_a") == ("unverified", "no_proof")
+    assert deliveries.known_through(store, session) == 0
+
+
+def test_an_answer_of_another_run_tells_nothing(
+    store: Store, workstream: Workstream, run: RunRow, session: SessionRow
+) -> None:
+    earlier = start_run(store, workstream)
+    answer(store, earlier, session, 1)
+    tell(store, run, session, "dlv_a")
+    deliveries.settle(store, run)
+    assert deliveries.known_through(store, session) == 0
+
+
+def test_an_answer_before_the_printing_tells_nothing(
+    store: Store, run: RunRow, session: SessionRow
+) -> None:
+    tell(store, run, session, "dlv_a", at=START + 5)
+    answer(store, run, session, 4)
+    deliveries.settle(store, run)
+    assert deliveries.known_through(store, session) == 0
+    answer(store, run, session, 6)
+    deliveries.settle(store, run)
+    assert deliveries.known_through(store, session) == 10
+
+
+def test_a_new_session_that_was_told_at_the_start_is_found_out_by_its_words(
+    store: Store, workstream: Workstream, run: RunRow, session: SessionRow
+) -> None:
+    silent, new = (link(store, workstream, name) for name in ("silent", "new"))
+    runs.touch_session(store, run, silent.id, "startup", ordinal=0)
+    runs.touch_session(store, run, new.id, "startup", ordinal=1)
+    tell(store, run, None, "dlv_a")
+    apply(store, new, [event(1, "done", kind=Kind.ASSISTANT_MESSAGE)], run=run.id)
+    deliveries.settle(store, run)
+    known = {row.native_id: deliveries.known_through(store, row) for row in (session, silent, new)}
+    assert known == {session.native_id: 0, "silent": 0, "new": 10}
+
+
+def test_a_fork_inherits_what_was_told_and_a_rewind_withdraws_it(
+    store: Store, workstream: Workstream, run: RunRow, session: SessionRow
+) -> None:
+    tell(store, run, session, "dlv_a")
+    answer(store, run, session, 3)
+    deliveries.settle(store, run)
+    fork = link(store, workstream, "fork")
+    apply(store, fork, [event(3, "done", kind=Kind.ASSISTANT_MESSAGE)])
+    assert deliveries.known_through(store, fork) == 10
+    apply(store, session, [Mark(first=3, last=3, active=False)])
+    assert deliveries.known_through(store, session) == 0
+    assert deliveries.known_through(store, fork) == 10
+
+
+def test_what_was_told_is_settled_the_same_when_it_is_settled_again(
+    store: Store, run: RunRow, session: SessionRow
+) -> None:
+    tell(store, run, session, "dlv_a")
+    answer(store, run, session, 1)
+    first = deliveries.settle(store, run)
+    answer(store, run, session, 2)
+    assert [row.answer for row in deliveries.settle(store, run)] == [row.answer for row in first]
