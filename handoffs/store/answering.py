@@ -301,7 +301,7 @@ def record_outcome(
         )
         if row is not None:
             if row["payload_digest"] == payload:
-                return _outcome(row), True
+                return outcome_from(row), True
             raise _refused("the outcome key is taken", [_key_conflict("outcome_key")])
         if outcome.receipt_key is not None:
             _require_accepted(store, workstream, outcome.receipt_key)
@@ -341,6 +341,12 @@ def _require_accepted(store: Store, workstream: Workstream, key: str) -> None:
     raise _refused("the outcome covers no accepted receipt", [finding])
 
 
+def covered(store: Store, workstream: Workstream | int, receipt_key: str) -> bool:
+    """Tell whether any outcome names a receipt."""
+    sql = "SELECT 1 FROM handoff_outcome WHERE workstream = ? AND receipt_key = ? LIMIT 1"
+    return store.one(sql, workstream_id(workstream), receipt_key) is not None
+
+
 def outcome_of(store: Store, workstream: Workstream | int, receipt_key: str) -> Outcome | None:
     """Return the newest outcome that names a receipt, or None."""
     row = store.one(
@@ -348,7 +354,7 @@ def outcome_of(store: Store, workstream: Workstream | int, receipt_key: str) -> 
         " ORDER BY id DESC LIMIT 1",
         *(workstream_id(workstream), receipt_key),
     )
-    return None if row is None else _outcome(row)
+    return None if row is None else outcome_from(row)
 
 
 def outcome_value(outcome: Outcome) -> dict[str, Any]:
@@ -370,7 +376,16 @@ def outcome_value(outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def outcome_from(row: sqlite3.Row) -> Outcome:
+    """Return the outcome of a row. Raises BadDataError."""
+    with rows.reading_row("outcome"):
+        return _outcome(row)
+
+
 def _outcome(row: sqlite3.Row) -> Outcome:
+    remaining = json.loads(row["remaining"])
+    if not isinstance(remaining, list) or not all(isinstance(text, str) for text in remaining):
+        raise ValueError("what remains is not a list of texts")
     return Outcome(
         outcome_key=row["outcome_key"],
         receipt_key=row["receipt_key"],
@@ -384,5 +399,5 @@ def _outcome(row: sqlite3.Row) -> Outcome:
             )
             for item in json.loads(row["checks"])
         ),
-        remaining=tuple(json.loads(row["remaining"])),
+        remaining=tuple(remaining),
     )

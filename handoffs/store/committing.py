@@ -22,7 +22,7 @@ from handoffs.store import reading, rows
 from leases import lease as leases
 from leases.holder import Holder
 from ledger import fencing
-from ledger.errors import UnavailableError
+from ledger.errors import BadDataError, UnavailableError
 from ledger.model import Workstream
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def _advance(
     head = reading.head_numbers(store, workstream)
     if head is not None and head[1] == value.content_digest:
         row = _row(store, workstream, head[0])
-        return _committed(store, workstream, row, CommitState.UNCHANGED)
+        with contextlib.suppress(BadDataError):  # a damaged head is replaced by the same words
+            return _committed(store, workstream, row, CommitState.UNCHANGED)
     _on_base(store, workstream, value.base, head)
     findings = validation.validate(value.content, facts)
     validation.refuse(findings, "the handoff cannot be committed any more")
@@ -178,6 +179,9 @@ def _advance(
 def _on_base(
     store: Store, workstream: Workstream, base: Base | None, head: tuple[int, str] | None
 ) -> None:
+    """Raise unless a record builds on the head; on anything else it is unknown or outdated."""
+    if (None if base is None else (base.revision, base.content_digest)) == head:
+        return
     if base is not None:
         row = store.one(
             "SELECT content_digest FROM handoff_revision WHERE workstream = ? AND revision = ?",
@@ -192,32 +196,36 @@ def _on_base(
                 fix="Read the head and prepare a complete replacement.",
             )
             raise RefusedError("the handoff builds on a revision that is not known", [finding])
-    expected = None if base is None else (base.revision, base.content_digest)
-    if expected != head:
-        raise conflict(store, workstream, base)
+    raise conflict(store, workstream, base)
 
 
 def conflict(store: Store, workstream: Workstream, base: Base | None) -> HeadConflictError:
     """Return the error that says which head stands in the way."""
-    found = reading.head(store, workstream)
     expected = None
     if base is not None:
         expected = {"revision": base.revision, "content_digest": base.content_digest}
-    now = None
-    if found is not None:
-        now = {
-            "revision": found.revision,
-            "content_digest": found.content_digest,
-            "committed_at": found.created_at,
-            "by": {"kind": str(found.author.kind), "owner": found.author.owner},
-            "objective": found.content.objective,
-        }
-    at = "none" if found is None else f"revision {found.revision}"
+    now = _head_facts(store, workstream)
+    at = "none" if now is None else f"revision {now['revision']}"
     built = "none" if base is None else f"revision {base.revision}"
     return HeadConflictError(
         f"the handoff builds on {built}, and the head is {at} now",
         facts={"expected_base": expected, "head": now},
     )
+
+
+def _head_facts(store: Store, workstream: Workstream) -> dict[str, object] | None:
+    """Return what a caller is told of the head; of a damaged one only its number and digest."""
+    head = reading.head_numbers(store, workstream)
+    if head is None:
+        return None
+    facts: dict[str, object] = {"revision": head[0], "content_digest": head[1]}
+    with contextlib.suppress(BadDataError):
+        found = reading.head(store, workstream)
+        if found is not None:
+            facts["committed_at"] = found.created_at
+            facts["by"] = {"kind": str(found.author.kind), "owner": found.author.owner}
+            facts["objective"] = found.content.objective
+    return facts
 
 
 def _write(store: Store, workstream: Workstream, value: Prepared, number: int, by: Author) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sqlite3
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs.models import ActorKind, Author, Content, GitSnapshot, Prepared, Revision, Target
 from handoffs.store import rows
 from handoffs.stored import content_from
-from ledger.errors import UnavailableError, UsageError
+from ledger.errors import BadDataError, UnavailableError, UsageError
 from ledger.model import Workstream, workstream_id
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def head(store: Store, workstream: Workstream | int) -> Found | None:
         " ON r.workstream = h.workstream AND r.revision = h.revision WHERE h.workstream = ?",
         workstream_id(workstream),
     )
-    return None if row is None else _of_revision(row)
+    return None if row is None else of_revision(row)
 
 
 def head_numbers(store: Store, workstream: Workstream | int) -> tuple[int, str] | None:
@@ -92,7 +94,7 @@ def revision(store: Store, workstream: Workstream | int, number: int) -> Found |
         workstream_id(workstream),
         number,
     )
-    return None if row is None else _of_revision(row)
+    return None if row is None else of_revision(row)
 
 
 def revision_value(store: Store, workstream: Workstream | int, number: int) -> Revision | None:
@@ -112,17 +114,20 @@ def prepared_value(store: Store, prepared_id: str) -> Prepared | None:
 
 
 def revisions(store: Store, workstream: Workstream | int, *, limit: int = 50) -> list[Found]:
-    """Return the newest revisions, newest first."""
+    """Return the newest revisions, newest first; a damaged one is left out, see `damage`."""
     found = store.all(
         "SELECT * FROM handoff_revision WHERE workstream = ? ORDER BY revision DESC LIMIT ?",
         workstream_id(workstream),
         limit,
     )
-    return [_of_revision(row) for row in found]
+    return _readable(found, of_revision)
 
 
 def open_prepared(store: Store, workstream: Workstream | int) -> list[Found]:
-    """Return what was prepared and neither committed nor abandoned, newest first."""
+    """Return what was prepared and neither committed nor abandoned, newest first.
+
+    A damaged one is left out, as in every list here; `damage` names it.
+    """
     found = store.all(
         "SELECT * FROM handoff_prepared AS p WHERE workstream = ? AND abandoned_at IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM handoff_revision AS r"
@@ -130,7 +135,7 @@ def open_prepared(store: Store, workstream: Workstream | int) -> list[Found]:
         " ORDER BY created_at DESC, prepared_id LIMIT 50",
         workstream_id(workstream),
     )
-    return [_of_prepared(row) for row in found]
+    return _readable(found, of_prepared)
 
 
 def drafts(store: Store, workstream: Workstream | int) -> list[Found]:
@@ -139,7 +144,7 @@ def drafts(store: Store, workstream: Workstream | int) -> list[Found]:
         "SELECT * FROM handoff_draft WHERE workstream = ? ORDER BY created_at DESC, directory",
         workstream_id(workstream),
     )
-    return [_of_draft(row) for row in found]
+    return _readable(found, of_draft)
 
 
 def transferred(store: Store, workstream: Workstream | int) -> Found | None:
@@ -149,7 +154,7 @@ def transferred(store: Store, workstream: Workstream | int) -> Found | None:
         " LEFT JOIN workstream AS w ON w.id = t.source WHERE t.workstream = ?",
         workstream_id(workstream),
     )
-    return None if row is None else _of_transfer(row)
+    return None if row is None else of_transfer(row)
 
 
 def exact(store: Store, workstream: Workstream | int, name: str) -> Found:
@@ -201,9 +206,9 @@ def _everything(store: Store, workstream: int, word: str) -> list[Found]:
     else:
         where, value = "content_digest GLOB ?", f"sha256:{match[1]}*"
     for table, make in (
-        ("handoff_revision", _of_revision),
-        ("handoff_prepared", _of_prepared),
-        ("handoff_draft", _of_draft),
+        ("handoff_revision", of_revision),
+        ("handoff_prepared", of_prepared),
+        ("handoff_draft", of_draft),
     ):
         sql = f"SELECT * FROM {table} WHERE workstream = ? AND {where}"
         found += [make(row) for row in store.all(sql, workstream, value)]
@@ -216,7 +221,16 @@ def _everything(store: Store, workstream: int, word: str) -> list[Found]:
     return found
 
 
-def _of_revision(row: sqlite3.Row) -> Found:
+def _readable(found: Iterable[sqlite3.Row], make: Callable[[sqlite3.Row], Found]) -> list[Found]:
+    kept = []
+    for row in found:
+        with contextlib.suppress(BadDataError):
+            kept.append(make(row))
+    return kept
+
+
+def of_revision(row: sqlite3.Row) -> Found:
+    """Return a committed handoff. Raises BadDataError."""
     return Found(
         origin=Origin.REVISION,
         prepared_id=row["prepared_id"],
@@ -232,7 +246,8 @@ def _of_revision(row: sqlite3.Row) -> Found:
     )
 
 
-def _of_prepared(row: sqlite3.Row) -> Found:
+def of_prepared(row: sqlite3.Row) -> Found:
+    """Return a prepared one. Raises BadDataError."""
     return Found(
         origin=Origin.PREPARED,
         prepared_id=row["prepared_id"],
@@ -248,7 +263,8 @@ def _of_prepared(row: sqlite3.Row) -> Found:
     )
 
 
-def _of_draft(row: sqlite3.Row) -> Found:
+def of_draft(row: sqlite3.Row) -> Found:
+    """Return a draft of the launcher. Raises BadDataError."""
     return Found(
         origin=Origin.DRAFT,
         prepared_id=row["prepared_id"],
@@ -261,11 +277,17 @@ def _of_draft(row: sqlite3.Row) -> Found:
         git=rows.git_from(row["git"]),
         at_seq=row["at_seq"],
         run=row["run"],
-        sessions=tuple(json.loads(row["sessions"])),
+        sessions=_sessions(row["sessions"]),
     )
 
 
-def _of_transfer(row: sqlite3.Row) -> Found:
+def _sessions(raw: str) -> tuple[int, ...]:
+    with rows.reading_row("draft"):
+        return tuple(int(item) for item in json.loads(raw))
+
+
+def of_transfer(row: sqlite3.Row) -> Found:
+    """Return one that was brought here; the row has `source_name`. Raises BadDataError."""
     return Found(
         origin=Origin.TRANSFER,
         prepared_id=row["prepared_id"],

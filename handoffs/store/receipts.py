@@ -37,6 +37,22 @@ def last_receipt(store: Store, workstream: Workstream | int, digest: str) -> Sto
     return None if row is None else rows.receipt(row)
 
 
+def standing(
+    store: Store, workstream: Workstream | int, digest: str
+) -> tuple[str, ReceiptStatus] | None:
+    """Return (key, status) of the receipt that counts for a target, or None.
+
+    Little of the row is read, so that a damaged one hides nothing else.
+    """
+    row = store.one(
+        "SELECT receipt_key, status FROM handoff_receipt WHERE workstream = ?"
+        " AND target_digest = ? ORDER BY id DESC LIMIT 1",
+        workstream_id(workstream),
+        digest,
+    )
+    return None if row is None else (row["receipt_key"], ReceiptStatus(row["status"]))
+
+
 def answered(store: Store, workstream: Workstream | int, digest: str) -> bool:
     """Tell whether a target has any receipt, readable or not."""
     sql = "SELECT 1 FROM handoff_receipt WHERE workstream = ? AND target_digest = ? LIMIT 1"
@@ -45,10 +61,10 @@ def answered(store: Store, workstream: Workstream | int, digest: str) -> bool:
 
 def active_receipt(store: Store, workstream: Workstream | int, digest: str) -> StoredReceipt | None:
     """Return the accepted receipt under which a target is worked on, or None."""
-    last = last_receipt(store, workstream, digest)
-    if last is None or last.receipt.status is not ReceiptStatus.ACCEPTED:
+    last = standing(store, workstream, digest)
+    if last is None or last[1] is not ReceiptStatus.ACCEPTED:
         return None
-    return last
+    return by_key(store, workstream, last[0])
 
 
 def receipts_of(store: Store, workstream: Workstream | int, digest: str) -> list[StoredReceipt]:

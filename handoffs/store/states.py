@@ -60,14 +60,14 @@ def standing(store: Store, workstream: Workstream, digest: str) -> Standing:
     """Return how the handoff with a content digest stands in its workstream."""
     carried = deliveries.of_handoff(store, workstream, digest)
     best = min(carried, key=lambda row: _ORDER.index(row.state), default=None)
-    last = receipts.last_receipt(store, workstream, digest)
+    last = receipts.standing(store, workstream, digest)
     transfer, returned, coverage = Transfer.OPEN, None, Coverage.NOT_EXPECTED
-    if last is not None and last.receipt.status is ReceiptStatus.ACCEPTED:
+    if last is not None and last[1] is ReceiptStatus.ACCEPTED:
         transfer, coverage = Transfer.ACCEPTED, Coverage.AWAITING_OUTCOME
-        if answering.outcome_of(store, workstream, last.receipt.receipt_key) is not None:
+        if answering.covered(store, workstream, last[0]):
             coverage = Coverage.COVERED
     elif last is not None:
-        transfer, returned = Transfer.RETURNED, last.receipt.status
+        transfer, returned = Transfer.RETURNED, last[1]
     return Standing(
         delivery=None if best is None else best.state,
         reason=None if best is None else best.reason,

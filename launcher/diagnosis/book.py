@@ -66,7 +66,7 @@ def _handoffs(store: Store) -> Iterator[Finding]:
         yield Finding(
             code="handoff_damaged",
             level=Level.PROBLEM,
-            sentence=f"the handoff {name} of {workstream} is damaged: {wrong}",
+            sentence=f"the {name} of {workstream} is damaged: {wrong}",
             fix="Everything else works; prepare a new one, or put a backup back.",
             about=workstream,
         )

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger import repositories, workstreams
-from ledger.model import RepositoryKeys, RepositoryKind
 from ledger.store import Store, open_store
-from tests.handoffs.setting import Setting, make
+from tests.handoffs.setting import Setting, setting
 from tests.ledger.making import SetClock
 
 
@@ -22,11 +20,4 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def here(store: Store, tmp_path: Path) -> Setting:
-    keys = RepositoryKeys(
-        kind=RepositoryKind.GIT,
-        name="project",
-        worktree=str(tmp_path / "tree"),
-        common_dir=str(tmp_path),
-    )
-    workstream = workstreams.create(store, repositories.create(store, keys).id, "main")
-    return make(store, workstream, tmp_path / "tree")
+    return setting(store, tmp_path)

@@ -28,8 +28,8 @@ from handoffs.store.committing import Committed
 from handoffs.store.preparing import Circumstances, PreparedAnswer
 from importers.base import Event, FileFact, Kind
 from leases.holder import Holder, holder_here
-from ledger import events, git, workstreams
-from ledger.model import SessionRow, Workstream
+from ledger import events, git, repositories, workstreams
+from ledger.model import RepositoryKeys, RepositoryKind, SessionRow, Workstream
 from ledger.store import Store
 from tests.ledger.making import START, apply, event, link
 
@@ -199,3 +199,15 @@ def make(store: Store, workstream: Workstream, folder: Path) -> Setting:
     run_git(folder, "add", "a.py")
     run_git(folder, "commit", "-q", "-m", "first")
     return Setting(store=store, workstream=workstream, tree=folder.resolve())
+
+
+def setting(store: Store, folder: Path) -> Setting:
+    """Return a setting in a folder: a repository, a workstream `main`, a work tree."""
+    keys = RepositoryKeys(
+        kind=RepositoryKind.GIT,
+        name="project",
+        worktree=str(folder / "tree"),
+        common_dir=str(folder),
+    )
+    workstream = workstreams.create(store, repositories.create(store, keys).id, "main")
+    return make(store, workstream, folder / "tree")
