@@ -48,7 +48,7 @@ def command(*, path_only: bool, example: bool, as_json: bool) -> int:
         emit_json("config", data)
         return 0
     for key, value in config.values.items():
-        click.echo(f"{key:<16} {value!s:<24} {config.origins[key]}")
+        click.echo(f"{key:<21} {value!s:<24} {config.origins[key]}")
     for name, entry in config.entries.items():
         names = ", ".join(sorted(entry.env)) or "none"
         click.echo(f"harness.{name:<8} use {entry.use}, home {entry.home or '-'}, sets {names}")

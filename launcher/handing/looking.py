@@ -29,10 +29,13 @@ def list_(*, limit: int, workstream: str | None, as_json: bool) -> int:
     with opened(workstream, refresh=False) as now:
         store, where = now.store, now.choice.workstream
         lead = leading.leading(store, where)
+        kept = reading.open_prepared(store, where)[:limit]
+        names = {item.prepared_id for item in kept}
+        drafts = reading.drafts(store, where)
         found = [
-            *reading.open_prepared(store, where)[:limit],
+            *kept,
             *reading.revisions(store, where, limit=limit),
-            *reading.drafts(store, where),
+            *(item for item in drafts if item.prepared_id not in names),  # kept by policy
         ]
         brought = reading.transferred(store, where)
         found += [] if brought is None else [brought]

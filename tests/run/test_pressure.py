@@ -146,6 +146,8 @@ def test_the_policy_speaks_at_the_end_of_a_run_of_that_session(desk: Desk, level
         shown = desk.ok("handoff", "show", name, "--json").data
         assert shown["policy"]["boundary"]["state"] == "complete"
         assert shown["reasons"] == ["host_context_budget"]
+        listed = desk.ok("handoff", "list", "--json").data["handoffs"]
+        assert [item["name"] for item in listed].count(name) == 1
         assert desk.ok("handoff", "commit", name, "--json").data["state"] == "committed"
         assert desk.status()["rollover"]["draft"] is None
 
