@@ -48,12 +48,15 @@ _SECTIONS: Final = {
 }
 
 
-def to_markdown(content: Content, findings: Iterable[Finding] = ()) -> str:
-    """Return the editable form, with findings as comments where they belong."""
+def to_markdown(
+    content: Content, findings: Iterable[Finding] = (), notes: Iterable[str] = ()
+) -> str:
+    """Return the editable form, with findings as comments where they belong, notes at the top."""
     by_field: dict[str, list[Finding]] = {}
     for finding in findings:
         by_field.setdefault(finding.field, []).append(finding)
-    lines = [f"<!-- {SCHEMA}. {_HELP} -->", *_comments(by_field.pop("", []))]
+    lines = [f"<!-- {SCHEMA}. {_HELP} -->", *(_comment(note) for note in notes)]
+    lines += _comments(by_field.pop("", []))
     lines += _section("# Objective", _escaped(content.objective), by_field, "objective")
     lines += _section("# Disposition", [_disposition(content)], by_field, "disposition", "blocker")
     lines += _section("# State", [], by_field, "state")
@@ -79,13 +82,16 @@ def _section(
 
 
 def _comments(findings: Iterable[Finding]) -> list[str]:
-    return [f"<!-- {_one_line(item)} -->" for item in findings]
+    return [_comment(_sentence(item)) for item in findings]
 
 
-def _one_line(item: Finding) -> str:
+def _comment(text: str) -> str:
+    return f"<!-- {' '.join(text.split()).replace('--', '- -')} -->"
+
+
+def _sentence(item: Finding) -> str:
     place = f" {item.field}" if item.field else ""
-    text = f"{item.severity.value} {item.code}{place}: {item.detail}. {item.fix}"
-    return " ".join(text.split()).replace("--", "- -")
+    return f"{item.severity.value} {item.code}{place}: {item.detail}. {item.fix}"
 
 
 def _escaped(text: str) -> list[str]:

@@ -20,6 +20,8 @@ SCHEMA: Final = "schema.json"
 ANSWER: Final = "answer.txt"
 MAX_ANSWER: Final = 1 << 20
 """Bytes that are read of an answer."""
+BAD_ARGUMENTS: Final = 2
+"""Its exit code then; 0.130.0 and older have no `exec fork`."""
 _KEPT: Final = (
     "--config",
     "--enable",
@@ -91,11 +93,7 @@ def reply(question: Question, spoken: Spoken) -> Reply:
     text = _answer(question.folder / ANSWER)
     if spoken.code == 0 and text.strip():
         return Reply(text=text)
-    said = list(_complaints(spoken.out)) or _lines(spoken.err)
-    if said:
-        return Reply(text=None, problem=said[-1])
-    how = "without an answer" if spoken.code == 0 else f"with exit {spoken.code}"
-    return Reply(text=None, problem=f"it ended {how}")
+    return Reply(text=None, problem=_problem(question, spoken))
 
 
 def _kept(question: Question) -> list[str]:
@@ -163,5 +161,14 @@ def _complaints(out: bytes) -> Iterator[str]:
             yield message.strip()
 
 
-def _lines(err: bytes) -> list[str]:
-    return [line for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
+def _problem(question: Question, spoken: Spoken) -> str:
+    told = list(_complaints(spoken.out))
+    if told:
+        return told[-1]
+    lines = [line for line in spoken.err.decode("utf-8", "replace").splitlines() if line.strip()]
+    if spoken.code == BAD_ARGUMENTS:
+        said = next((line for line in lines if line.startswith("error:")), "")
+        return f"codex {question.program.version} does not know these arguments. {said}".strip()
+    if spoken.code == 0:
+        return "it ended without an answer"
+    return lines[-1] if lines else f"it ended with exit {spoken.code}"
