@@ -2,65 +2,36 @@
 
 The exit code of a line is that of its last command: behind `| tail`, `|| true`, `; echo done` or
 `&` it says nothing about the check. Then the result is unknown, unless a summary line of the tool
-decides it; and a summary line that counts failures is believed over any exit code 0.
+decides it; and a summary line that counts failures is believed over any exit code 0. A runner that
+found nothing to run checked nothing, and a command that was killed told nothing.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from handoffs.check_tools import GENERIC, TESTS, tool_of
 from handoffs.models import CheckStatus
-from handoffs.shell_words import Line, Part, parse, program
-from handoffs.summaries import Summary, summaries
+from handoffs.shell_words import Line, Part, parse
+from handoffs.summaries import Summary, nothing_ran, summaries
+from handoffs.summary_lines import TOTAL
 from handoffs.vocabulary import listed
 
 _TIMED_OUT: Final = 124
 """Exit code of `timeout` for a command that it ended."""
-
-GENERIC: Final = "generic"
-"""A check whose summary, if any, comes from a tool that it calls: `make test`, `npm test`, …"""
-
-_BY_PROGRAM: Final = {
-    "pytest": "pytest",
-    "py.test": "pytest",
-    "mypy": "mypy",
-    "dmypy": "mypy",
-    "ruff": "ruff",
-    "jest": "jest",
-    "vitest": "jest",
-    "mocha": "mocha",
-    "ctest": "ctest",
-    "rspec": "rspec",
-    "eslint": "eslint",
-    "tsc": "tsc",
-    "vue-tsc": "tsc",
-    "mvn": "java",
-    "mvnw": "java",
-    "gradle": "java",
-    "gradlew": "java",
-    **dict.fromkeys(
-        listed(
-            "tox nox pyright flake8 pylint black isort bandit clippy golangci-lint prettier biome"
-            " rubocop shellcheck shfmt phpunit stylelint hadolint actionlint yamllint playwright"
-            " cypress karma ava tap ginkgo lint-imports codespell vulture pre-commit staticcheck"
-        ),
-        GENERIC,
-    ),
-}
-_CHECKING_WORD: Final = re.compile(
-    r"(?:test|tests|check|checks|lint|build|typecheck|type-check|types|ci|verify|vet|clippy|spec"
-    r"|coverage|unit|e2e|integration|validate|qa|compile)(?:[:_-][\w:.-]+)?|[\w.-]+[:_-](?:test"
-    r"|tests|check|lint)"
-)
-_RUNNERS: Final = listed(
-    "npm pnpm yarn bun make gmake just task rake mix dotnet swift bazel deno rails composer"
-    " ninja meson"
-)
-_FORWARDERS: Final = listed("npx pnpx bunx uvx pipx uv poetry pdm hatch rye pipenv coverage bundle")
-_PYTHON: Final = re.compile(r"(?:python|pypy|py)[\d.]*")
+_NOT_STARTED: Final = frozenset({126, 127})
+"""Exit codes of a shell for a command that it cannot run, or does not find."""
+_KILLED: Final = frozenset({128 + 2, 128 + 9, 128 + 15})
+"""Interrupted, killed, terminated: by somebody else, whatever the check would have said."""
+_PICKS: Final = listed("grep egrep fgrep rg ag awk gawk sed head cut sort uniq jq (")
+"""Programs that may keep the good lines of an output and drop the bad ones."""
+_IN_PARTS: Final = frozenset({"go", "cargo", "java", "nox", "sbt", "turbo", GENERIC, TESTS})
+"""Tools with one summary for each of several parts: picked lines of theirs decide nothing."""
+_NO_TOTAL: Final = frozenset({"dotnet", "pre-commit"})
+"""Tools that may print no total behind the parts: not even the last lines decide."""
+_KEEPS_ALL: Final = listed("tee cat")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +39,7 @@ class CheckOutcome:
     """The result of a check, and how it is known."""
 
     status: CheckStatus
-    """passed, failed, timed_out, or unknown."""
+    """passed, failed, timed_out, unavailable (it did not start), or unknown."""
     failures: int | None
     """Failing items by the summary line, None without one."""
     passed: int | None
@@ -81,10 +52,10 @@ class CheckOutcome:
 def check_tool(command: str | Sequence[str]) -> str | None:
     """Return the tool of the first check that a command line runs, None when it runs none.
 
-    A tool with a summary of its own is named by it (`pytest`, `jest`, `java`, …), others are
-    `generic`.
+    A tool with a summary of its own is named by it (`pytest`, `jest`, `java`, …); others are
+    `generic`, or `tests`.
     """
-    return next(iter(_tools(parse(command))), None)
+    return next((tool for _, tool in _checks(parse(command))), None)
 
 
 def decide(
@@ -99,7 +70,7 @@ def decide(
     `background`: the harness did not wait for it, so its exit code is not its own.
     """
     line = parse(command)
-    checks = [(part, tool) for part in line.parts if (tool := _tool(part.words)) is not None]
+    checks = _checks(line)
     tools = tuple(dict.fromkeys(tool for _, tool in checks))
     found = _relevant(output, tools)
     failed = sum(item.failed for item in found)
@@ -116,28 +87,50 @@ def decide(
 
     if failed:
         return answer(CheckStatus.FAILED, f"its summary counts {failed} failing")
-    parts = [part for part, _ in checks] or list(line.parts)
-    by_code = None if background else _by_exit_code(line, parts, exit_code)
+    by_code = None if background else _by_exit_code(line, checks, exit_code)
+    if by_code is not None and by_code[0] is not CheckStatus.PASSED:
+        return answer(*by_code)
+    if checks and nothing_ran(output, built=GENERIC in tools or "make" in tools):
+        return answer(CheckStatus.UNKNOWN, "there was nothing to run")
     if by_code is not None:
         return answer(*by_code)
-    if checks and _all_summed_up(checks, found):
+    unsaid = _unsaid(command, output)
+    said = found if unsaid is output else _relevant(unsaid, tools)
+    if checks and _all_summed_up(line, checks, said):
         return answer(CheckStatus.PASSED, "its summary counts no failing one")
     return answer(CheckStatus.UNKNOWN, _why_unknown(exit_code, background=background))
 
 
+def _checks(line: Line) -> list[tuple[Part, str]]:
+    return [(part, tool) for part in line.parts if (tool := tool_of(part.words)) is not None]
+
+
 def _by_exit_code(
-    line: Line, parts: list[Part], exit_code: int | None
+    line: Line, checks: list[tuple[Part, str]], exit_code: int | None
 ) -> tuple[CheckStatus, str] | None:
-    """Return what the exit code says about the check, None when it is not the check's."""
-    if exit_code is None or not parts or not line.plain:
+    """Return what the exit code says about the checks, None when it is not theirs."""
+    parts = [part for part, _ in checks] or list(line.parts)
+    if exit_code is None or not line.plain or not parts:
         return None
-    if exit_code == 0 and all(part.decided for part in parts):
+    if not all(part.decided for part in parts):
+        return None
+    if exit_code == 0:
         return CheckStatus.PASSED, "exit code 0"
-    if exit_code != 0 and all(part.decided for part in parts):
-        if exit_code == _TIMED_OUT:
-            return CheckStatus.TIMED_OUT, "ended by a time limit"
-        return CheckStatus.FAILED, f"exit code {exit_code}"
-    return None
+    if checks and any(part.decided for part in _behind(line, parts[-1])):
+        return None  # what comes after the checks may have failed instead
+    if exit_code == _TIMED_OUT:
+        return CheckStatus.TIMED_OUT, "ended by a time limit"
+    if exit_code in _NOT_STARTED:
+        return CheckStatus.UNAVAILABLE, f"exit code {exit_code}: it could not be started"
+    if exit_code in _KILLED or exit_code < 0:
+        return CheckStatus.UNKNOWN, f"exit code {exit_code}: it was ended before it was done"
+    return CheckStatus.FAILED, f"exit code {exit_code}"
+
+
+def _behind(line: Line, check: Part) -> tuple[Part, ...]:
+    """Return the commands after a check and after what its output is piped through."""
+    index = next(number for number, part in enumerate(line.parts) if part is check)
+    return line.parts[index + 1 + len(check.through) :]
 
 
 def _why_unknown(exit_code: int | None, *, background: bool) -> str:
@@ -151,89 +144,50 @@ def _why_unknown(exit_code: int | None, *, background: bool) -> str:
 def _relevant(output: str, tools: tuple[str, ...]) -> list[Summary]:
     if not tools:
         return []
-    if GENERIC in tools:
+    if GENERIC in tools or TESTS in tools:
         return summaries(output)
-    return summaries(output, tools)
+    return summaries(output, (*tools, *(f"{tool}{TOTAL}" for tool in tools)))
 
 
-def _all_summed_up(checks: list[tuple[Part, str]], found: list[Summary]) -> bool:
-    """Tell whether every check of the line has a summary of its own."""
+def _unsaid(command: str | Sequence[str], output: str) -> str:
+    """Return the output without lines that the command itself wrote out: `echo "5 passed"`."""
+    words = command if isinstance(command, str) else "\n".join(command)
+    if "echo" not in words and "print" not in words:
+        return output
+    kept = (line for line in output.split("\n") if not line.strip() or line.strip() not in words)
+    return "\n".join(kept)
+
+
+def _all_summed_up(line: Line, checks: list[tuple[Part, str]], found: list[Summary]) -> bool:
+    """Tell whether every check of the line has a summary of its own that can be believed."""
+    totals = {item.tool.removesuffix(TOTAL) for item in found if item.tool.endswith(TOTAL)}
+    for part, tool in checks:
+        if _is_hidden(line, part) or (tool not in totals and _is_picked(part, tool)):
+            return False
     wanted: dict[str, int] = {}
     for _, tool in checks:
         wanted[tool] = wanted.get(tool, 0) + 1
-    generic = wanted.pop(GENERIC, 0)
+    generic, tests = wanted.pop(GENERIC, 0), wanted.pop(TESTS, 0)
     have: dict[str, int] = {}
     for item in found:
-        have[item.tool] = have.get(item.tool, 0) + 1
+        name = item.tool.removesuffix(TOTAL)
+        have[name] = have.get(name, 0) + 1
     if any(have.get(tool, 0) < number for tool, number in wanted.items()):
         return False
-    return sum(have.values()) - sum(wanted.values()) >= generic
+    own = sum(wanted.values())
+    counted = sum(1 for item in found if item.passed)
+    return len(found) - own >= generic + tests and (not tests or counted - own >= tests)
 
 
-def _tools(line: Line) -> list[str]:
-    return [tool for part in line.parts if (tool := _tool(part.words)) is not None]
+def _is_hidden(line: Line, part: Part) -> bool:
+    """Tell whether the output of a check went to a file that nothing of the line shows."""
+    if part.target is None or part.target.startswith("&"):
+        return False
+    return not any(part.target in other.words for other in line.parts if other is not part)
 
 
-def _tool(words: tuple[str, ...], depth: int = 0) -> str | None:
-    """Return the tool that a simple command runs as a check."""
-    if not words or depth > 3:
-        return None
-    name = program(words[0]).removesuffix(".exe").removesuffix(".cmd")
-    rest = words[1:]
-    if any(word in ("--version", "--help", "-h", "-V") for word in rest):
-        return None
-    known = _BY_PROGRAM.get(name)
-    if known is not None:
-        return known
-    if _PYTHON.fullmatch(name):
-        return _of_python(rest, depth)
-    if name in _FORWARDERS:
-        return _forwarded(rest, depth)
-    return _of_runner(name, rest)
-
-
-def _of_python(words: tuple[str, ...], depth: int) -> str | None:
-    if "-m" in words:
-        module = words[words.index("-m") + 1 :]
-        if module[:1] == ("unittest",):
-            return "unittest"
-        return _tool(module, depth + 1)
-    script = next((word for word in words if not word.startswith("-")), "")
-    if program(script) == "manage.py" and "test" in words:
-        return "unittest"
-    name = program(script)
-    return GENERIC if re.fullmatch(r"(?:run_?tests?|tests?|test_\w+)\.py", name) else None
-
-
-def _forwarded(words: tuple[str, ...], depth: int) -> str | None:
-    index = 0
-    while index < len(words) and (
-        words[index].startswith("-") or words[index] in ("run", "exec", "tool", "x", "dlx")
-    ):
-        index += 2 if words[index] in ("--with", "--python", "--group", "-p", "--extra") else 1
-    return _tool(words[index:], depth + 1)
-
-
-def _of_runner(name: str, words: tuple[str, ...]) -> str | None:
-    named = [word for word in words if not word.startswith("-") and "=" not in word]
-    if name == "go":
-        return _GO.get(named[0]) if named else None
-    if name == "cargo":
-        return "cargo" if named and named[0] in _CARGO else None
-    if name == "node":
-        return "node" if "--test" in words else None
-    if name in _RUNNERS:
-        aimed = [word for word in named if word not in ("run", "exec", "run-script")]
-        if name in ("make", "gmake", "ninja") and not aimed:
-            return "make"
-        checking = any(_CHECKING_WORD.fullmatch(word) for word in aimed[:3])
-        return GENERIC if checking else None
-    if re.fullmatch(
-        r"(?:run[-_]?)?(?:tests?|checks?|lint|ci|build)(?:\.sh|\.bash)?|run[-_]tests?", name
-    ):
-        return None if name in ("test", "[") else GENERIC
-    return "make" if name in ("cmake",) and "--build" in words else None
-
-
-_GO: Final = {"test": "go", "vet": GENERIC, "build": GENERIC}
-_CARGO: Final = listed("test t nextest check c clippy build b fmt")
+def _is_picked(part: Part, tool: str) -> bool:
+    """Tell whether only some lines of a check with several summaries can be seen."""
+    if tool in _IN_PARTS:
+        return any(name in _PICKS for name in part.through)
+    return tool in _NO_TOTAL and any(name not in _KEEPS_ALL for name in part.through)

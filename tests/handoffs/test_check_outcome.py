@@ -1,11 +1,27 @@
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 
 from handoffs.check_outcome import check_tool, decide
 from handoffs.models import CheckStatus
+
+ROWS = json.loads((Path(__file__).parent / "data" / "check-outcomes.json").read_text())
+"""Command, exit code and output, with what came of the check; no status: it is no check."""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['command'][:40]}-{row['exit_code']}")
+def test_the_table_of_outcomes(row: dict[str, object]) -> None:
+    command, exit_code = str(row["command"]), row["exit_code"]
+    assert exit_code is None or isinstance(exit_code, int)
+    if row["status"] is None:
+        assert check_tool(command) is None
+    else:
+        assert decide(command, exit_code, str(row["output"])).status == row["status"]
+
 
 PYTEST_OK = "tests/test_a.py ...\n===== 3 passed, 1 skipped in 0.12s ====="
 PYTEST_BAD = "FAILED tests/test_a.py::test_b\n=== 1 failed, 2 passed in 0.12s ==="
@@ -192,9 +208,9 @@ def test_no_test_ran_is_no_pass() -> None:
         ("npm run lint", "generic"),
         ("make check", "generic"),
         ("make", "make"),
-        ("cargo clippy", "cargo"),
+        ("cargo clippy", "cargo-build"),
         ("python manage.py test", "unittest"),
-        ("./run_tests.sh", "generic"),
+        ("./run_tests.sh", "tests"),
         ("go vet ./...", "generic"),
         ("bash -lc 'ruff check .'", "ruff"),
         ("ls -la", None),
