@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -101,6 +100,8 @@ def node_problems(path: Path, name: str, env: Mapping[str, str]) -> list[str]:
     A script says with its first line which node it wants: the first on PATH. Packages say how new
     it has to be, and fail in odd ways with an older one.
     """
+    import shutil  # only when a program is asked what it is
+
     package = package_of(path, name)
     if package is None or not is_script(path.resolve()):
         return []
