@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from handoffs.summary_lines import ANY_LINE, NOTHING_MADE, NOTHING_RAN, SUMMARY_LINES
+from handoffs.summary_lines import NOTHING_MADE, NOTHING_RAN, SUMMARY_LINES, any_line, patterns_of
 
 TAIL: Final = 64 * 1024
 """Characters of an output's end that are looked at."""
@@ -40,13 +40,14 @@ def summaries(output: str, tools: tuple[str, ...] = ()) -> list[Summary]:
     line that was cut at the beginning of what is looked at is left out.
     """
     lines = _lines(output)
-    short = [line.strip()[:MAX_LINE] for line in lines]
-    open_lines = [line for line in short if ANY_LINE.fullmatch(line)]
+    open_lines: list[str] | None = None
     found: list[Summary] = []
     for tool in tools or KNOWN:
         if tool in RECOGNISERS:
             found += RECOGNISERS[tool](lines)
         if tool in SUMMARY_LINES:
+            if open_lines is None:
+                open_lines = _short(lines, sift=len(tools) != 1)
             summed, open_lines = _by_line(tool, open_lines)
             found += summed
     if any(item.tool == "cargo" and item.failed for item in found):
@@ -54,15 +55,19 @@ def summaries(output: str, tools: tuple[str, ...] = ()) -> list[Summary]:
     return found
 
 
+def _short(lines: list[str], *, sift: bool) -> list[str]:
+    """Return lines without space around them; `sift`: only those that say anything at all."""
+    short = (line.strip()[:MAX_LINE] for line in lines)
+    return [line for line in short if not sift or any_line().fullmatch(line)]
+
+
 def nothing_ran(output: str, *, built: bool = False) -> bool:
     """Tell whether an output says that there was nothing to run, and of nothing that passed.
 
     `built`: nothing to do is no news, for the command builds.
     """
-    lines = [line.strip()[:MAX_LINE] for line in _lines(output)]
-    said = any(NOTHING_RAN.fullmatch(line) for line in lines) or (
-        not built and any(NOTHING_MADE.fullmatch(line) for line in lines)
-    )
+    words = NOTHING_RAN if built else f"{NOTHING_RAN}|{NOTHING_MADE}"
+    said = any(re.fullmatch(words, line.strip()[:MAX_LINE]) for line in _lines(output))
     return said and not any(item.passed is None or item.passed for item in summaries(output))
 
 
@@ -88,7 +93,7 @@ def _by_line(tool: str, lines: list[str]) -> tuple[list[Summary], list[str]]:
     bad: list[Summary] = []
     others: list[str] = []
     for line in lines:
-        matches = (pattern.fullmatch(line) for pattern in SUMMARY_LINES[tool])
+        matches = (pattern.fullmatch(line) for pattern in patterns_of(tool))
         match = next((match for match in matches if match is not None), None)
         if match is None:
             others.append(line)

@@ -7,156 +7,155 @@ together), `bad` (it failed, without a count). A line with none of these is one 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 TOTAL: Final = "-total"
 """Behind the name of a tool: the line is about all parts of a run, not about one."""
 
 
-def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in patterns)
-
-
-SUMMARY_LINES: Final = {
-    "gotestsum": _lines(
+SUMMARY_LINES: Final[dict[str, str | tuple[str, ...]]] = {
+    "gotestsum": (
         r"DONE (?P<total>\d+) tests?(?:, \d+ skipped)?(?:, (?P<failed>\d+) failures?)?"
         r"(?:, (?P<failed2>\d+) errors?)? in .*"
     ),
-    "cargo-build": _lines(
+    "cargo-build": (
         r"Finished `?\w+`? (?:profile )?\[.{1,60}\] target\(s\) in .*",
         r"(?P<bad>error: )could not compile .*",
     ),
-    "mypy": _lines(
+    "mypy": (
         r"Success: no issues found in \d+ source files?",
         r"Found (?P<failed>\d+) errors? in \d+ files?.*",
     ),
-    "ruff": _lines(
+    "ruff": (
         r"All checks passed!",
         r"\d+ files? already formatted",
         r"Found \d+ errors? \(\d+ fixed, (?P<failed>\d+) remaining\)\.",
         r"Found (?P<failed>\d+) errors?\.",
         r"(?P<failed>\d+) files? would be reformatted.*",
     ),
-    "pyright": _lines(r"(?P<failed>\d+) errors?, \d+ warnings?, \d+ (?:informations?|notes?).*"),
-    "pylint": _lines(r"Your code has been rated at 10\.00/10.*"),
-    "black": _lines(
+    "pyright": (r"(?P<failed>\d+) errors?, \d+ warnings?, \d+ (?:informations?|notes?).*"),
+    "pylint": (r"Your code has been rated at 10\.00/10.*"),
+    "black": (
         r"\d+ files? would be left unchanged\.",
         r"(?P<failed>\d+) files? would be reformatted.*",
     ),
-    "prettier": _lines(
+    "prettier": (
         r"All matched files use Prettier code style!",
         r"\[warn\] Code style issues (?P<bad>found) in .*",
     ),
-    "eslint": _lines(
-        r"[\u2716x] \d+ problems? \((?P<failed>\d+) errors?, \d+ warnings?\)",
-    ),
-    "biome": _lines(
+    "eslint": (r"[\u2716x] \d+ problems? \((?P<failed>\d+) errors?, \d+ warnings?\)",),
+    "biome": (
         r"Checked \d+ files? in .{1,20}\. No fixes applied\.",
         r"Found (?P<failed>\d+) errors?\.",
     ),
-    "ctest": _lines(r"\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+).*"),
-    "rspec": _lines(
+    "ctest": (r"\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+).*"),
+    "rspec": (
         r"(?P<total>\d+) (?:examples?|specs?), (?P<failed>\d+) failures?"
         r"(?:, (?P<failed2>\d+) errors? occurred)?.*"
     ),
-    "minitest": _lines(
+    "minitest": (
         r"(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures,"
         r" (?P<failed2>\d+) errors.*"
     ),
-    "rubocop": _lines(
-        r"\d+ files? inspected, (?:no|(?P<failed>\d+)) offenses? detected.*",
-    ),
-    "mix": _lines(
+    "rubocop": (r"\d+ files? inspected, (?:no|(?P<failed>\d+)) offenses? detected.*",),
+    "mix": (
         r"(?:\d+ (?:doctests?|properties|property), )*(?P<total>\d+) tests?,"
         r" (?P<failed>\d+) failures?.*"
     ),
-    "phpunit": _lines(
+    "phpunit": (
         r"OK \((?P<passed>\d+) tests?, \d+ assertions?\)",
-        r"Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<failed>\d+))?"
-        r"(?:, Failures: (?P<failed2>\d+))?(?:, .*)?\.",
+        (
+            r"Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<failed>\d+))?"
+            r"(?:, Failures: (?P<failed2>\d+))?(?:, .*)?\."
+        ),
     ),
-    "deno": _lines(
+    "deno": (
         r"(?:ok|(?P<bad>FAILED)) \| (?P<passed>\d+) passed(?: \(.*?\))? \| (?P<failed>\d+) failed.*"
     ),
-    "cypress": _lines(
+    "cypress": (
         r"\u2714\s+All specs passed!.*",
         r"\u2716\s+(?P<failed>\d+) of (?P<total>\d+) failed .*",
     ),
-    "dotnet": _lines(
+    "dotnet": (
         r"(?:Passed|(?P<bad>Failed))!\s+- Failed:\s+(?P<failed>\d+), Passed:\s+(?P<passed>\d+),.*",
     ),
-    f"dotnet{TOTAL}": _lines(
+    f"dotnet{TOTAL}": (
         r"Test summary: total: \d+, failed: (?P<failed>\d+), succeeded: (?P<passed>\d+),.*"
     ),
-    "dotnet-build": _lines(
+    "dotnet-build": (
         r"Build succeeded(?:\.| in .*| with \d+ warning.*)",
         r"(?P<bad>Build FAILED)\.",
         r"(?P<bad>Build failed) with .*",
     ),
-    "swift": _lines(
-        r"Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?(?P<failed>\d+)"
-        r" failures? .*",
+    "swift": (
+        (
+            r"Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?(?P<failed>\d+)"
+            r" failures? .*"
+        ),
         r".{0,3}Test run with (?P<passed>\d+) tests?(?: in \d+ suites?)? passed after .*",
         r".{0,3}(?P<bad>Test run) with \d+ tests?(?: in \d+ suites?)? failed after .*",
         r"\*\* TEST SUCCEEDED \*\*.*",
         r"\*\* (?P<bad>TEST FAILED|BUILD FAILED) \*\*.*",
     ),
-    "swift-build": _lines(
-        r"Build complete! .*", r"\*\* BUILD SUCCEEDED \*\*.*", r"\*\* (?P<bad>BUILD FAILED) \*\*.*"
+    "swift-build": (
+        r"Build complete! .*",
+        r"\*\* BUILD SUCCEEDED \*\*.*",
+        r"\*\* (?P<bad>BUILD FAILED) \*\*.*",
     ),
-    "bazel": _lines(
+    "bazel": (
         r"Executed \d+ out of \d+ tests?: (?P<passed>\d+) tests? pass(?:es)?\.",
         r"Executed \d+ out of \d+ tests?: .*?(?P<failed>\d+) (?:tests? )?fails?\b.*",
         r"ERROR: Build (?P<bad>did NOT complete) successfully.*",
         r"INFO: Build completed, (?P<failed>\d+) tests? FAILED.*",
     ),
-    "bazel-build": _lines(
+    "bazel-build": (
         r"INFO: Build completed successfully, .*",
         r"ERROR: Build (?P<bad>did NOT complete) successfully.*",
     ),
-    "tox": _lines(
+    "tox": (
         r"congratulations :\) .*",
         r"(?P<bad>evaluation failed) :\( .*",
         r"\S+: (?P<bad>FAIL) code \d+.*",
         r"ERROR: .*: (?P<bad>commands failed)",
     ),
-    "nox": _lines(
+    "nox": (
         r"nox > Session \S+ was successful.*",
         r"nox > Session \S+ (?P<bad>failed|aborted).*",
         r"nox > \* \S+: (?P<bad>failed|aborted).*",
     ),
-    "pre-commit": _lines(r"\S.{0,80}\.{3,}Passed", r"\S.{0,80}\.{3,}(?P<bad>Failed)"),
-    "golangci-lint": _lines(r"(?P<failed>\d+) issues?[.:]"),
-    "sbt": _lines(
+    "pre-commit": (r"\S.{0,80}\.{3,}Passed", r"\S.{0,80}\.{3,}(?P<bad>Failed)"),
+    "golangci-lint": (r"(?P<failed>\d+) issues?[.:]"),
+    "sbt": (
         r"\[\w+\] (?:Passed|Failed): Total (?P<total>\d+), Failed (?P<failed>\d+),"
         r" Errors (?P<failed2>\d+), .*"
     ),
-    "prove": _lines(r"Result: (?:PASS|(?P<bad>FAIL))"),
-    "ava": _lines(r"(?P<passed>\d+) tests? passed", r"(?P<failed>\d+) tests? failed"),
-    "karma": _lines(
+    "prove": (r"Result: (?:PASS|(?P<bad>FAIL))"),
+    "ava": (r"(?P<passed>\d+) tests? passed", r"(?P<failed>\d+) tests? failed"),
+    "karma": (
         r"TOTAL: (?P<passed>\d+) SUCCESS",
         r"Executed \d+ of (?P<total>\d+).{0,30}\((?P<failed>\d+) FAILED\).*",
     ),
-    "dart": _lines(
+    "dart": (
         r"\d+:\d+ \+(?P<passed>\d+)(?: ~\d+)?: All tests passed!",
         r"\d+:\d+ \+\d+(?: ~\d+)? -(?P<failed>\d+): Some tests failed\.",
     ),
-    "zig": _lines(
+    "zig": (
         r"All (?P<passed>\d+) tests passed\.",
         r"\d+ passed; \d+ skipped; (?P<failed>\d+) failed\.",
     ),
-    "meson": _lines(r"Ok:\s+(?P<passed>\d+)", r"Fail:\s+(?P<failed>\d+)"),
-    "busted": _lines(
+    "meson": (r"Ok:\s+(?P<passed>\d+)", r"Fail:\s+(?P<failed>\d+)"),
+    "busted": (
         r"(?P<passed>\d+) success(?:es)? / (?P<failed>\d+) failures? / (?P<failed2>\d+) errors? .*"
     ),
-    "helm": _lines(r"\d+ chart\(s\) linted, (?P<failed>\d+) chart\(s\) failed"),
-    "terraform": _lines(r"Success! The configuration is valid\..*"),
-    "svelte-check": _lines(r"svelte-check found (?P<failed>\d+) errors? .*"),
-    "turbo": _lines(
+    "helm": (r"\d+ chart\(s\) linted, (?P<failed>\d+) chart\(s\) failed"),
+    "terraform": (r"Success! The configuration is valid\..*"),
+    "svelte-check": (r"svelte-check found (?P<failed>\d+) errors? .*"),
+    "turbo": (
         r"Tasks:\s+(?P<passed>\d+) successful, (?P<total>\d+) total",
         r"(?P<bad>Failed):\s+\S+#\S+.*",
     ),
-    "bundler": _lines(
+    "bundler": (
         r"\u2713 built in .*",
         r"(?:\u2713 )?[Cc]ompiled successfully.*",
         r"webpack [\d.]+ compiled successfully.*",
@@ -164,11 +163,11 @@ SUMMARY_LINES: Final = {
         r"(?P<bad>Failed to compile)\.?",
         r"webpack [\d.]+ compiled with (?P<failed>\d+) errors?.*",
     ),
-    "make": _lines(
+    "make": (
         r"g?make(?:\[\d+\])?: (?P<bad>\*\*\*) .*",
         r"ninja: (?P<bad>build stopped): .*",
     ),
-    "script": _lines(
+    "script": (
         r"npm (?:ERR!|error) (?:code (?P<bad>ELIFECYCLE)|(?P<bad2>Lifecycle script) .*failed.*)",
         r".{0,20}?\b(?P<bad>ELIFECYCLE)\b\s.*(?:failed|exit code [1-9]).*",
         r"error (?P<bad>Command failed) with exit code [1-9]\d*\.",
@@ -178,16 +177,25 @@ SUMMARY_LINES: Final = {
 }
 """Tried on lines without surrounding space; each has to match as a whole."""
 
-ANY_LINE: Final = re.compile(
-    "|".join(
-        re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern)
-        for patterns in SUMMARY_LINES.values()
-        for pattern in patterns
-    )
-)
-"""A line that one of them matches: asked first, for most lines are none."""
 
-NOTHING_RAN: Final = re.compile(
+@cache
+def patterns_of(tool: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a tool; compiled when they are first asked for."""
+    return tuple(map(re.compile, _texts(SUMMARY_LINES[tool])))
+
+
+@cache
+def any_line() -> re.Pattern[str]:
+    """Return what matches a line that any pattern matches: most lines are none."""
+    every = (text for given in SUMMARY_LINES.values() for text in _texts(given))
+    return re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", text) for text in every))
+
+
+def _texts(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
+
+
+NOTHING_RAN: Final = (
     r"(?:=+ )?no tests ran in .*|Ran 0 tests in .*|NO TESTS RAN.*|.*\[no tests? to run\].*"
     r"|\?\s+\S+\s+\[no test files\]|(?:Error: )?No tests? (?:files? )?(?:were )?found.*"
     r"|No test suite found.*|No tests executed!.*|0 (?:examples|specs), 0 failures.*"
@@ -197,7 +205,7 @@ NOTHING_RAN: Final = re.compile(
     r"|Executed 0 tests, .*|(?:ok|FAILED) \| 0 passed \| 0 failed .*|collected 0 items.*"
 )
 """A line by which a test runner says that there was nothing to run."""
-NOTHING_MADE: Final = re.compile(
+NOTHING_MADE: Final = (
     r"g?make(?:\[\d+\])?: (?:'.{1,80}' is up to date|Nothing to be done for '.{1,80}')\."
 )
 """A line by which make says the same; for a build it means that it is built."""
