@@ -49,6 +49,8 @@ class Scene:
     """How to call us from inside: plain name or absolute path."""
     leading: Leading = field(default_factory=Leading)
     """The handoff that leads, looked at once for all receivers."""
+    told: bool = False
+    """The channel leaves no proof: what a session was told over one like it is not due again."""
 
 
 class Composed(NamedTuple):
@@ -133,13 +135,13 @@ def _collect(
     scene: Scene,
     purpose: str,
 ) -> _Parts:
-    delta = deltas.unseen(store, workstream, receiver)
+    delta = deltas.unseen(store, workstream, receiver, told=scene.told)
     events = deltas.conversation_order(store, [*delta.owed, *delta.events])
     lines, silent = digest(events, unfinished=_unfinished(store, events))
     worktree = scene.place.checkout.keys.worktree
     waits = scene.leading.waiting(store, workstream)
     return _Parts(
-        notes=_notes(store, workstream, receiver),
+        notes=_notes(store, workstream, receiver, told=scene.told),
         here=tree.elsewhere(store, workstream, worktree, receiver),
         changed=tree.changed(store, workstream, worktree, scene.state, receiver),
         lines=lines,
@@ -152,8 +154,11 @@ def _collect(
             waits,
             command=scene.command,
             purpose=purpose,
+            told=scene.told,
         ),
-        waiting=notice(store, waits, receiver, command=scene.command, purpose=purpose),
+        waiting=notice(
+            store, waits, receiver, command=scene.command, purpose=purpose, told=scene.told
+        ),
         delta=delta,
     )
 
@@ -166,12 +171,14 @@ def _unfinished(store: Store, events: Sequence[EventRow]) -> bool:
     return False
 
 
-def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) -> list[str]:
+def _notes(
+    store: Store, workstream: Workstream, receiver: SessionRow | None, *, told: bool
+) -> list[str]:
     """Pinned notes always, others once; the objective when it is new to the receiver.
 
     A note that was written in the receiver's own session is not news to it.
     """
-    seen = 0 if receiver is None else deliveries.notes_known(store, receiver)
+    seen = 0 if receiver is None else deliveries.notes_seen(store, receiver, told=told)
     found = notes.list_notes(store, workstream)
     said = [
         _note(note)
@@ -182,7 +189,7 @@ def _notes(store: Store, workstream: Workstream, receiver: SessionRow | None) ->
         return said
     last = 0
     if receiver is not None:
-        briefings = deliveries.known_briefings(store, receiver)
+        briefings = deliveries.seen_briefings(store, receiver, told=told)
         last = max((b.created_at for b in briefings), default=0)
     new = (workstream.objective_at or 0) > last
     if not said and not new:

@@ -80,12 +80,13 @@ def carried(
     *,
     command: str,
     purpose: str,
+    told: bool = False,
 ) -> Carried | None:
     """Return the handoff for a receiver, None when there is none that is news to it.
 
     For `compact` its facts and objective are carried, without a next action.
     """
-    if received is None or not leading.due_to(store, received.found, receiver):
+    if received is None or not leading.due_to(store, received.found, receiver, told=told):
         return None
     found = received.found
     content = found.content
@@ -122,7 +123,13 @@ def _title(received: Received) -> str:
 
 
 def notice(
-    store: Store, waits: Waiting, receiver: SessionRow | None, *, command: str, purpose: str
+    store: Store,
+    waits: Waiting,
+    receiver: SessionRow | None,
+    *,
+    command: str,
+    purpose: str,
+    told: bool = False,
 ) -> Carried | None:
     """Return what waits for this receiver, in one line or two, or None.
 
@@ -131,7 +138,7 @@ def notice(
     """
     if purpose != "session":
         return None
-    found = leading.asked_again(store, waits, receiver)
+    found = leading.asked_again(store, waits, receiver, told=told)
     if found is not None:
         asked = f"[fact] {found.name} {_by(found)} was shown to you and has no answer yet: "
         lines = [
@@ -139,7 +146,7 @@ def notice(
             f"Answer once: {_command(found, command)}",
         ]
         return Carried(found.content_digest, "Handoff, not answered yet", _stepping_down(lines))
-    back = leading.came_back(store, waits, receiver)
+    back = leading.came_back(store, waits, receiver, told=told)
     if back is None:
         return None
     replace_it = f"Replace it with a complete one: {command} handoff prepare, handoff commit"

@@ -150,6 +150,7 @@ def _brief(job: Job, run: RunRow, target: Target, channel: Channel, run_dir: Pat
         state=git.state(Path(job.place.checkout.worktree)),
         entry=job.entry.name,
         command=our_command(),
+        told=not channel.proof,
     )
     store, workstream = job.store, job.choice.workstream
     rows: list[BriefingRow] = []

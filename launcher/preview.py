@@ -35,7 +35,7 @@ def due(now: Reading, harness: str | None, budget: int | None, *, as_json: bool)
         now.store,
         now.choice.workstream,
         receiver,
-        _scene(now, name),
+        _scene(now, name, told=not adapter.context_proof),
         budget=min(limit, adapter.context_capacity),
         purpose="new" if receiver is None else "session",
     )
@@ -96,7 +96,7 @@ def _default(now: Reading) -> str:
     return name
 
 
-def _scene(now: Reading, entry: str) -> briefing.Scene:
+def _scene(now: Reading, entry: str, *, told: bool) -> briefing.Scene:
     from pathlib import Path
 
     return briefing.Scene(
@@ -104,6 +104,7 @@ def _scene(now: Reading, entry: str) -> briefing.Scene:
         state=git.state(Path(now.place.checkout.keys.worktree)),
         entry=entry,
         command=launching.our_command(),
+        told=told,
     )
 
 
@@ -117,7 +118,7 @@ def _document(
         "coverage": now.coverage(),
     }
     if composed is None:
-        seen = 0 if receiver is None else deliveries.known_through(now.store, receiver)
+        seen = 0 if receiver is None else deliveries.seen_through(now.store, receiver)
         return {
             **base,
             "bytes": 0,

@@ -70,7 +70,7 @@ def lease_document(store: Store, workstream: Workstream) -> dict[str, Any] | Non
 
 def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[str, Any]:
     """Return a linked session with what was imported of it and what it has seen."""
-    owed = deliveries.owed(store, row)
+    owed = deliveries.owed(store, row, told=True)
     figures = facts.pressure(store, [row.id]).get(row.id)
     turn = facts.last_turn(store, row.id)
     return {
@@ -85,7 +85,7 @@ def session_document(store: Store, row: SessionRow, *, current: bool) -> dict[st
         "state_detail": row.state_detail,
         "imported": sessions.event_count(store, row),
         "seen_through": deliveries.seen_through(store, row),
-        "told_through": deliveries.known_through(store, row),
+        "told_through": deliveries.seen_through(store, row, told=True),
         "omitted": count(owed),
         "last_at": iso(row.last_at),
         "last_turn": None if turn is None else turn[1],

@@ -6,9 +6,12 @@ carries the copied record and so inherits, a rewind takes the record off the cha
 
 Some channels leave nothing in the native store, so that nothing can ever be found. Such a delivery
 stays unverified for good and moves no seen-position. But once the session has answered in the run
-that was told, it counts as *told*: what it was told is known there and is not due again. Its
-answer, one event, stands for the delivery id: a fork that carries it inherits, a rewind that takes
-it off the chain withdraws. A session that did not answer was told nothing.
+that was told, it counts as *told*, and over a channel without proof the same is not due to it
+again: else every run would repeat it without end. Its answer, one event, stands for the delivery
+id: a fork that carries it inherits, a rewind that takes it off the chain withdraws. A session that
+did not answer was told nothing; and over a channel with proof, all that was not seen is due.
+
+Readers take `told`: True counts what the session was told as well, False what it has seen alone.
 """
 
 from __future__ import annotations
@@ -51,14 +54,14 @@ _SEEN: Final = """
     JOIN session ON session.id = sighting.session
     WHERE sighting.session = ?1 AND sighting.active = 1 AND run.workstream = session.workstream
 """
-_KNOWN: Final = """
+_TOLD: Final = """
     FROM (
         SELECT delivery FROM sighting WHERE session = ?1 AND active = 1
         UNION
         SELECT delivery.id FROM delivery CROSS JOIN membership ON membership.eid = delivery.answer
         WHERE delivery.answer IS NOT NULL AND membership.session = ?1 AND membership.active = 1
-    ) AS known
-    JOIN delivery ON delivery.id = known.delivery
+    ) AS given
+    JOIN delivery ON delivery.id = given.delivery
     JOIN briefing ON briefing.id = delivery.briefing
     JOIN run ON run.id = briefing.run
     JOIN session ON session.id = ?1
@@ -248,52 +251,45 @@ def _not_sighted(store: Store, session: int | None) -> tuple[DeliveryState, str]
     return DeliveryState.FAILED, "not_found"
 
 
-def seen_through(store: Store, session: SessionRow | int) -> int:
-    """Return the sequence number up to which the session has provably seen its workstream.
+def seen_through(store: Store, session: SessionRow | int, *, told: bool = False) -> int:
+    """Return the sequence number up to which the session was shown its workstream, 0 for nothing.
 
-    0 for nothing; what was omitted on the way is in `owed`. A session born by /clear counts from
-    its birth on.
+    What was omitted on the way is in `owed`. A session born by /clear counts from its birth on.
     """
-    return _through(store, session, _SEEN)
-
-
-def known_through(store: Store, session: SessionRow | int) -> int:
-    """Return the sequence number up to which the session has seen or was told its workstream.
-
-    What lies after it is due. It is greater than `seen_through` only where proof is not possible.
-    """
-    return _through(store, session, _KNOWN)
-
-
-def _through(store: Store, session: SessionRow | int, which: str) -> int:
     row = store.one(
-        f"SELECT max(coalesce((SELECT max(briefing.through_seq){which}), 0),"
+        f"SELECT max(coalesce((SELECT max(briefing.through_seq){_given(told)}), 0),"
         " coalesce((SELECT born_through FROM session WHERE id = ?1), 0))",
         session_id(session),
     )
     return 0 if row is None else int(row[0])
 
 
-def known_briefings(store: Store, session: SessionRow | int) -> list[BriefingRow]:
-    """Return the briefings that the session has seen on its active chain, or was told, in order."""
+def seen_briefings(
+    store: Store, session: SessionRow | int, *, told: bool = False
+) -> list[BriefingRow]:
+    """Return the briefings on the session's active chain, in the order in which it saw them."""
     rows = store.all(
-        "SELECT DISTINCT briefing.*" + _KNOWN + " ORDER BY briefing.id", session_id(session)
+        f"SELECT DISTINCT briefing.*{_given(told)} ORDER BY briefing.id", session_id(session)
     )
     return [_briefing(row) for row in rows]
 
 
-def owed(store: Store, session: SessionRow | int) -> list[tuple[int, int]]:
-    """Return the ranges that known briefings left out and no later one brought."""
+def owed(store: Store, session: SessionRow | int, *, told: bool = False) -> list[tuple[int, int]]:
+    """Return the ranges that seen briefings left out and no later seen one brought."""
     still: Ranges = ()
-    for row in known_briefings(store, session):
+    for row in seen_briefings(store, session, told=told):
         still = merged([*without(still, row.included), *row.omitted])
     return list(still)
 
 
-def notes_known(store: Store, session: SessionRow | int) -> int:
-    """Return the newest note that a known briefing of the session had, 0 for none."""
-    row = store.one("SELECT max(briefing.notes_through)" + _KNOWN, session_id(session))
+def notes_seen(store: Store, session: SessionRow | int, *, told: bool = False) -> int:
+    """Return the newest note that a seen briefing of the session knew, 0 for none."""
+    row = store.one(f"SELECT max(briefing.notes_through){_given(told)}", session_id(session))
     return 0 if row is None or row[0] is None else int(row[0])
+
+
+def _given(told: bool) -> str:
+    return _TOLD if told else _SEEN
 
 
 def of_handoff(store: Store, workstream: Workstream | int, handoff: str) -> list[DeliveryRow]:
@@ -322,10 +318,10 @@ def first_seen(store: Store, workstream: Workstream | int, handoff: str) -> int 
     return None if row is None or row["at"] is None else int(row["at"])
 
 
-def handoffs_known(store: Store, session: SessionRow | int) -> set[str]:
-    """Return the content digests of the handoffs that the session has seen or was told."""
+def handoffs_seen(store: Store, session: SessionRow | int, *, told: bool = False) -> set[str]:
+    """Return the content digests of the handoffs on the session's active chain."""
     rows = store.all(
-        "SELECT DISTINCT briefing.handoff" + _KNOWN + " AND briefing.handoff IS NOT NULL",
+        f"SELECT DISTINCT briefing.handoff{_given(told)} AND briefing.handoff IS NOT NULL",
         session_id(session),
     )
     return {str(row["handoff"]) for row in rows}

@@ -105,19 +105,23 @@ def unseen(
     receiver: SessionRow | None,
     *,
     bound: int = BOUND,
+    told: bool = False,
 ) -> Delta:
-    """Return what is due to a session of the workstream; `receiver` None is a new session."""
+    """Return what is due to a session of the workstream; `receiver` None is a new session.
+
+    `told`: what it was told without proof is not due, as `ledger/deliveries.py` says.
+    """
     number = workstream_id(workstream)
     with _snapshot(store):
         row = store.one("SELECT head_seq FROM workstream WHERE id = ?", number)
         if row is None:
             raise UnavailableError(f"there is no workstream {number}")
         through = int(row["head_seq"])
-        after = 0 if receiver is None else deliveries.known_through(store, receiver)
+        after = 0 if receiver is None else deliveries.seen_through(store, receiver, told=told)
         me = 0 if receiver is None else receiver.id
         fresh, beyond = _fresh(store, number, me, after, bound)
-        changes = _changes(store, number, receiver)
-        owed, owed_beyond = _owed(store, number, receiver, changes.due)
+        changes = _changes(store, number, receiver, told=told)
+        owed, owed_beyond = _owed(store, number, receiver, changes.due, told=told)
         return Delta(
             after=after,
             through=through,
@@ -335,11 +339,16 @@ def _unpacked(store: Store, row: EventRow, budget: int) -> tuple[EventRow, int]:
 
 
 def _owed(
-    store: Store, workstream: int, receiver: SessionRow | None, restored: Sequence[int]
+    store: Store,
+    workstream: int,
+    receiver: SessionRow | None,
+    restored: Sequence[int],
+    *,
+    told: bool,
 ) -> tuple[tuple[EventRow, ...], Ranges]:
     if receiver is None:
         return (), ()
-    ranges = merged(deliveries.owed(store, receiver))
+    ranges = merged(deliveries.owed(store, receiver, told=told))
     users = _due_users(store, workstream, receiver.id, ranges, OWED // 2)
     others, floor = _due_and_floor(store, workstream, receiver.id, ranges)
     eids = sorted({*users, *others, *restored}, reverse=True)
@@ -393,15 +402,15 @@ def _due_users(store: Store, workstream: int, me: int, ranges: Ranges, limit: in
 # --- branches -------------------------------------------------------------------------------------
 
 
-def _changes(store: Store, workstream: int, receiver: SessionRow | None) -> _Changes:
+def _changes(store: Store, workstream: int, receiver: SessionRow | None, *, told: bool) -> _Changes:
     """Compare the branch state now with that at the last briefing that the receiver saw."""
     none = _Changes((), (), [])
     if receiver is None:
         return none
-    seen = deliveries.known_briefings(store, receiver)
+    seen = deliveries.seen_briefings(store, receiver, told=told)
     if not seen:
         return none
-    told = merged(part for briefing in seen for part in briefing.included)
+    shown = merged(part for briefing in seen for part in briefing.included)
     after = max(briefing.through_seq for briefing in seen)
     rows = store.all(
         f"""
@@ -423,7 +432,7 @@ def _changes(store: Store, workstream: int, receiver: SessionRow | None) -> _Cha
     for row in rows:
         seq = int(row["seq"])
         was_active = row["first_state"] == "superseded"
-        was_told = _within(seq, told)
+        was_told = _within(seq, shown)
         if was_told and was_active and row["gone"]:
             withdrawn.add((seq, seq))
         elif was_told and not was_active and row["due"]:

@@ -75,14 +75,14 @@ def _readable(read: Callable[[], T | None]) -> T | None:
         return None
 
 
-def due_to(store: Store, found: Found, receiver: SessionRow | None) -> bool:
+def due_to(store: Store, found: Found, receiver: SessionRow | None, *, told: bool = False) -> bool:
     """Tell whether a handoff is news to a receiver; None is a new session.
 
     Not what it has seen, not what it wrote itself, and not a draft about nothing but its own work.
     """
     if receiver is None:
         return True
-    if found.content_digest in deliveries.handoffs_known(store, receiver):
+    if found.content_digest in deliveries.handoffs_seen(store, receiver, told=told):
         return False
     if found.origin is Origin.DRAFT:
         return set(found.sessions) != {receiver.id}
@@ -105,15 +105,20 @@ def _gives_back(last: StoredReceipt, made: Found | None) -> bool:
     return last.receipt.status is not ReceiptStatus.ACCEPTED and not replaced
 
 
-def asked_again(store: Store, waits: Waiting, receiver: SessionRow | None) -> Found | None:
+def asked_again(
+    store: Store, waits: Waiting, receiver: SessionRow | None, *, told: bool = False
+) -> Found | None:
     """Return the handoff that a receiver was shown and nobody answered, or None."""
     found = waits.unanswered
     if found is None or receiver is None or found.author_session == receiver.id:
         return None
-    return found if found.content_digest in deliveries.handoffs_known(store, receiver) else None
+    shown = deliveries.handoffs_seen(store, receiver, told=told)
+    return found if found.content_digest in shown else None
 
 
-def came_back(store: Store, waits: Waiting, receiver: SessionRow | None) -> StoredReceipt | None:
+def came_back(
+    store: Store, waits: Waiting, receiver: SessionRow | None, *, told: bool = False
+) -> StoredReceipt | None:
     """Return the receipt that gave a handoff back, when it is news to a receiver; else None.
 
     Not to the session that gave it, and once: what was composed later and seen has told it.
@@ -121,5 +126,5 @@ def came_back(store: Store, waits: Waiting, receiver: SessionRow | None) -> Stor
     last = waits.returned
     if last is None or receiver is None or last.session == receiver.id:
         return None
-    briefings = deliveries.known_briefings(store, receiver)
+    briefings = deliveries.seen_briefings(store, receiver, told=told)
     return None if any(row.created_at > last.at for row in briefings) else last

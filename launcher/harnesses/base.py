@@ -265,6 +265,8 @@ class Adapter(Protocol):
     """One sentence: how a person gets it."""
     context_capacity: int
     """Bytes that the usual channel takes whole."""
+    context_proof: bool
+    """Whether deliveries over the usual channel can be proven."""
     dialect: Dialect
     """How the harness's hooks, or our extension in it, talk to our hook."""
 

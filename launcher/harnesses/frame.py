@@ -188,6 +188,7 @@ class Frame:
     verified: tuple[str, ...]
     install_hint: str
     context_capacity: int
+    context_proof: bool = True
     dialect: Dialect = Dialect()
     options: Options
     package: str | None = None

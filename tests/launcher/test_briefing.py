@@ -59,9 +59,12 @@ def compose(
     *,
     budget: int = 9000,
     purpose: str = "session",
+    told: bool = False,
 ) -> briefing.Composed | None:
     state = GitState(head=None, tree=None, branch=None, paths={}, dirty_digest=None)
-    scene = briefing.Scene(place=place, state=state, entry="claude", command="workstream")
+    scene = briefing.Scene(
+        place=place, state=state, entry="claude", command="workstream", told=told
+    )
     now = workstreams.get(store, workstream.id)
     return briefing.compose(store, now, receiver, scene, budget=budget, purpose=purpose)
 
@@ -138,6 +141,52 @@ def test_after_a_seen_delivery_only_what_is_new_is_told(
     composed = due(store, workstream, claude, place)
     assert "second.py" in composed.text
     assert "first.py" not in composed.text
+
+
+def test_what_was_told_without_proof_is_not_repeated_without_proof(
+    store: Store, workstream: Workstream, place: Place
+) -> None:
+    other, receiver = link(store, workstream), link(store, workstream, "native-2")
+    notes.add(store, workstream, "mind the parser", author="ada")
+    apply(store, other, [event(1, "old news", name="old")])
+    run = start_run(store, workstream)
+    composed = due(store, workstream, receiver, place, told=True)
+    row = deliveries.add_briefing(
+        store,
+        run,
+        purpose="session",
+        session=receiver,
+        text=composed.text,
+        after_seq=composed.after,
+        through_seq=composed.through,
+        included=composed.included,
+        omitted=composed.omitted,
+        marks_through=composed.marks_through,
+        notes_through=composed.notes_through,
+    )
+    deliveries.record_printed(
+        store,
+        delivery_id(run.nonce, 1),
+        run,
+        row,
+        channel="instructions",
+        source=deliveries.AT_START,
+        session=receiver,
+        at=1,
+        proof=False,
+    )
+    deliveries.settle(store, run)
+    assert compose(store, workstream, receiver, place, told=True) is not None  # no answer yet
+    said = event(1, "yes", kind=Kind.ASSISTANT_MESSAGE, name="yes")
+    apply(store, receiver, [said], run=run.id)
+    deliveries.settle(store, run)
+    assert compose(store, workstream, receiver, place, told=True) is None
+    assert "old news" in due(store, workstream, receiver, place).text  # proof is possible now
+
+    apply(store, other, [event(2, "late news", name="late")])
+    again = due(store, workstream, receiver, place, told=True).text
+    assert "late news" in again
+    assert "old news" not in again
 
 
 def test_a_rewind_past_the_delivery_makes_it_due_again(
@@ -270,7 +319,9 @@ FENCES = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
+)
 @given(
     texts=st.lists(st.one_of(st.text(max_size=300), FENCES), min_size=1, max_size=12),
     budget=st.integers(800, 6000),

@@ -86,7 +86,7 @@ def test_what_was_printed_is_not_yet_seen(store: Store, run: RunRow, session: Se
     printed(store, run, brief(store, run), "dlv_a", session)
     assert outcome(store, "dlv_a") == (DeliveryState.LAUNCHED, None)
     assert deliveries.seen_through(store, session) == 0
-    assert deliveries.known_briefings(store, session) == []
+    assert deliveries.seen_briefings(store, session) == []
 
 
 def test_a_delivery_on_the_active_chain_is_seen(
@@ -96,9 +96,9 @@ def test_a_delivery_on_the_active_chain_is_seen(
     (settled,) = deliveries.settle(store, run)
     assert (settled.id, settled.state, settled.session) == ("dlv_a", "seen", session.id)
     assert deliveries.seen_through(store, session) == 10
-    assert deliveries.known_briefings(store, session) == [row]
+    assert deliveries.seen_briefings(store, session) == [row]
     assert deliveries.owed(store, session) == [(4, 6)]
-    assert deliveries.notes_known(store, session) == 30
+    assert deliveries.notes_seen(store, session) == 30
 
 
 def test_a_rewind_withdraws_a_delivery_and_going_back_restores_it(
@@ -300,10 +300,11 @@ def test_a_session_that_answered_was_told_and_has_not_seen(
     deliveries.settle(store, run)
     assert outcome(store, "dlv_a") == ("unverified", "no_proof")
     assert deliveries.seen_through(store, session) == 0
-    assert deliveries.known_through(store, session) == 10
-    assert deliveries.known_briefings(store, session) == [row]
-    assert deliveries.owed(store, session) == [(4, 6)]
-    assert deliveries.notes_known(store, session) == 30
+    assert deliveries.seen_briefings(store, session) == []
+    assert deliveries.seen_through(store, session, told=True) == 10
+    assert deliveries.seen_briefings(store, session, told=True) == [row]
+    assert deliveries.owed(store, session, told=True) == [(4, 6)]
+    assert deliveries.notes_seen(store, session, told=True) == 30
 
 
 def test_a_session_that_did_not_answer_was_told_nothing(
@@ -313,7 +314,7 @@ def test_a_session_that_did_not_answer_was_told_nothing(
     apply(store, session, [event(1, "a question")], run=run.id)
     deliveries.settle(store, run)
     assert outcome(store, "dlv_a") == ("unverified", "no_proof")
-    assert deliveries.known_through(store, session) == 0
+    assert deliveries.seen_through(store, session, told=True) == 0
 
 
 def test_an_answer_of_another_run_tells_nothing(
@@ -323,7 +324,7 @@ def test_an_answer_of_another_run_tells_nothing(
     answer(store, earlier, session, 1)
     tell(store, run, session, "dlv_a")
     deliveries.settle(store, run)
-    assert deliveries.known_through(store, session) == 0
+    assert deliveries.seen_through(store, session, told=True) == 0
 
 
 def test_an_answer_before_the_printing_tells_nothing(
@@ -332,10 +333,10 @@ def test_an_answer_before_the_printing_tells_nothing(
     tell(store, run, session, "dlv_a", at=START + 5)
     answer(store, run, session, 4)
     deliveries.settle(store, run)
-    assert deliveries.known_through(store, session) == 0
+    assert deliveries.seen_through(store, session, told=True) == 0
     answer(store, run, session, 6)
     deliveries.settle(store, run)
-    assert deliveries.known_through(store, session) == 10
+    assert deliveries.seen_through(store, session, told=True) == 10
 
 
 def test_a_new_session_that_was_told_at_the_start_is_found_out_by_its_words(
@@ -347,7 +348,10 @@ def test_a_new_session_that_was_told_at_the_start_is_found_out_by_its_words(
     tell(store, run, None, "dlv_a")
     apply(store, new, [event(1, "done", kind=Kind.ASSISTANT_MESSAGE)], run=run.id)
     deliveries.settle(store, run)
-    known = {row.native_id: deliveries.known_through(store, row) for row in (session, silent, new)}
+    known = {
+        row.native_id: deliveries.seen_through(store, row, told=True)
+        for row in (session, silent, new)
+    }
     assert known == {session.native_id: 0, "silent": 0, "new": 10}
 
 
@@ -359,10 +363,10 @@ def test_a_fork_inherits_what_was_told_and_a_rewind_withdraws_it(
     deliveries.settle(store, run)
     fork = link(store, workstream, "fork")
     apply(store, fork, [event(3, "done", kind=Kind.ASSISTANT_MESSAGE)])
-    assert deliveries.known_through(store, fork) == 10
+    assert deliveries.seen_through(store, fork, told=True) == 10
     apply(store, session, [Mark(first=3, last=3, active=False)])
-    assert deliveries.known_through(store, session) == 0
-    assert deliveries.known_through(store, fork) == 10
+    assert deliveries.seen_through(store, session, told=True) == 0
+    assert deliveries.seen_through(store, fork, told=True) == 10
 
 
 def test_what_was_told_is_settled_the_same_when_it_is_settled_again(

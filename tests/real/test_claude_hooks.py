@@ -62,6 +62,18 @@ def test_after_an_unverified_delivery_it_is_due_again(stage: Stage) -> None:
     assert again.delivery["state"] == "seen"
 
 
+def test_without_proof_the_same_is_told_once(stage: Stage) -> None:
+    off = ("claude", "-p", "--safe-mode")
+    first = stage.run("--objective", NEWS, *off, "say: one")
+    assert (first.delivery["state"], first.delivery["told"]) == ("unverified", True)
+    again = stage.run(*off, "say: two")
+    assert again.session == first.session
+    assert again.delivery["state"] == "none"
+    assert NEWS not in told(stage.messages.turns[-1])
+    (row,) = stage.status()["sessions"]
+    assert row["seen_through"] == 0
+
+
 def test_the_persons_own_additions_work_beside_ours(stage: Stage) -> None:
     plugin = stage.root / "their-plugin"
     for name, document in (
