@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,13 +12,10 @@ from pydantic_core import ErrorDetails
 from handoffs.models import (
     NEXT_ACTION,
     SCHEMA,
-    Content,
     Disposition,
     Finding,
-    Omission,
     OmissionKind,
     RefKind,
-    Statement,
     state_field,
 )
 from handoffs.shape import invalid
@@ -144,6 +142,15 @@ def _finding(item: ErrorDetails) -> Finding:
     if len(place) == 1 and place[0] in _BY_FIELD:
         code, fix = _BY_FIELD[str(place[0])]
         return Finding(code=code, field=field, detail=item["msg"], fix=fix)
+    if "evidence" in place and "omissions" not in place:
+        return _no_reference(_named(place[: place.index("evidence")]), field, item["msg"])
+    if place[:1] == ["state"] and (len(place) == 2 or place[-1] == "text"):
+        return Finding(
+            code="text_empty",
+            field=_statement_field(place),
+            detail="there is no statement {text, evidence}",
+            fix="Give the text",
+        )
     if place and place[-1] == "text":
         return Finding(
             code="text_empty",
@@ -154,10 +161,21 @@ def _finding(item: ErrorDetails) -> Finding:
     return invalid(field, item["msg"], _choices(place))
 
 
+def _no_reference(statement: str, place: str, why: str) -> Finding:
+    """Return the finding for evidence that cannot be a reference to anything."""
+    return Finding(
+        code="evidence_missing",
+        field=statement,
+        detail=f"{place} is no reference: {why}",
+        fix=f"Give {{kind, id, digest}} with one of the kinds {', '.join(RefKind)}, or a short"
+        " reference such as e1532",
+        facts={"ref": place, "malformed": True},
+    )
+
+
 def _choices(place: list[int | str]) -> str:
     if place and place[-1] == "kind":
-        kinds = OmissionKind if place[0] == "omissions" and "ref" not in place else RefKind
-        return f"Use one of {', '.join(kinds)}"
+        return f"Use one of {', '.join(RefKind if 'ref' in place else OmissionKind)}"
     return "Correct the value"
 
 
@@ -175,50 +193,77 @@ def _statement_field(place: list[int | str]) -> str:
     return _named(place[:-1] if place and place[-1] == "text" else place)
 
 
-def salvage(value: Mapping[str, object]) -> tuple[Content, frozenset[str]]:
-    """Return what can be read of a misshapen content, and the fields that could not be.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvaged:
+    """What can be read of a misshapen content, to find what else is wrong in the same round."""
 
-    It serves one purpose: to find what else is wrong in the same round. Evidence is left out.
-    """
+    foreign: Foreign
+    unread: frozenset[str]
+    """Fields that stand for something that could not be read."""
+    half_cited: frozenset[str]
+    """Statements of which not all evidence could be read."""
+
+
+def salvage(value: Mapping[str, object]) -> Salvaged:
+    """Return what can be read of a misshapen content."""
     unread = {"schema", "blocker"}
+    half: set[str] = set()
     given = value.get("state")
-    state = []
-    for index, item in enumerate(given if isinstance(given, list) else [None]):
-        state.append(_salvaged(state_field(index), item, unread))
+    state = [
+        _salvaged(state_field(index), item, unread, half)
+        for index, item in enumerate(given if isinstance(given, list) else [None])
+    ]
     action = value.get(NEXT_ACTION)
     objective = value.get("objective")
     if not isinstance(objective, str):
         unread.add("objective")
-    word = value.get("disposition")
-    known = next((item for item in Disposition if item.value == word), None)
-    omissions = value.get("omissions")
-    content = Content(
-        objective=objective if isinstance(objective, str) else _UNREAD,
-        state=tuple(state),
-        disposition=known or Disposition.COMPLETE,
-        next_action=None if action is None else _salvaged(NEXT_ACTION, action, unread),
-        omissions=tuple(
-            Omission(kind=OmissionKind.OTHER, text=text)
-            for text in _texts(omissions if isinstance(omissions, list) else [])
-        ),
-    )
+    known = next((item for item in Disposition if item.value == value.get("disposition")), None)
     if known is None:
         unread.add("disposition")
-    return content, frozenset(unread)
+    foreign = Foreign.model_construct(
+        schema_=SCHEMA,
+        objective=objective if isinstance(objective, str) else _UNREAD,
+        state=state,
+        disposition=(known or Disposition.COMPLETE).value,
+        next_action=None if action is None else _salvaged(NEXT_ACTION, action, unread, half),
+        blocker=None,
+        omissions=_omissions(value.get("omissions", []), unread),
+    )
+    return Salvaged(foreign=foreign, unread=frozenset(unread), half_cited=frozenset(half))
 
 
 _UNREAD: Final = "(unread)"
 
 
-def _salvaged(field: str, item: object, unread: set[str]) -> Statement:
+def _salvaged(field: str, item: object, unread: set[str], half: set[str]) -> ForeignStatement:
     text = item.get("text") if isinstance(item, Mapping) else None
     if not isinstance(text, str):
         unread.add(field)
-        return Statement(text=_UNREAD)
-    return Statement(text=text)
+    given = item.get("evidence", []) if isinstance(item, Mapping) else []
+    read_refs = [_ref(ref) for ref in given] if isinstance(given, list) else [None]
+    evidence = [ref for ref in read_refs if ref is not None]
+    if len(evidence) < len(read_refs):
+        half.add(field)
+    return ForeignStatement.model_construct(
+        text=text if isinstance(text, str) else _UNREAD, evidence=evidence
+    )
 
 
-def _texts(items: list[object]) -> Iterator[str]:
-    for item in items:
-        text = item.get("text") if isinstance(item, Mapping) else None
-        yield text if isinstance(text, str) else _UNREAD
+def _ref(given: object) -> ForeignRef | str | None:
+    if isinstance(given, str):
+        return given
+    try:
+        return ForeignRef.model_validate(given)
+    except ValidationError:
+        return None
+
+
+def _omissions(given: object, unread: set[str]) -> list[ForeignOmission]:
+    found = []
+    for index, item in enumerate(given if isinstance(given, list) else [None]):
+        try:
+            found.append(ForeignOmission.model_validate(item))
+        except ValidationError:
+            unread |= {"omissions", f"omissions[{index}]"}
+            found.append(ForeignOmission.model_construct(kind="other", text=_UNREAD, covers=[]))
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from handoffs.models import (
@@ -145,12 +145,7 @@ def from_markdown(text: str, *, resolve: Resolve | None = None) -> Parsed:
     moved = _places(entries, findings)
     value = _value(entries, moved, findings)
     parsed = parse_content(value, resolve=resolve)
-    return Parsed(
-        content=parsed.content,
-        findings=merged(tuple(findings), parsed.findings),
-        partial=parsed.partial,
-        unread=parsed.unread,
-    )
+    return replace(parsed, findings=merged(tuple(findings), parsed.findings))
 
 
 def _read(text: str) -> tuple[list[_Entry], list[Finding]]:

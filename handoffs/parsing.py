@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from handoffs.canonical import NOTHING_READ
@@ -50,6 +50,8 @@ class Parsed:
     """Without a content, what could be read of it: only to find what else is wrong with it."""
     unread: frozenset[str] = frozenset()
     """Fields of `partial` that stand for something that could not be read."""
+    half_cited: frozenset[str] = frozenset()
+    """Statements of `partial` whose evidence could not all be read."""
 
 
 def parse_content(
@@ -68,14 +70,19 @@ def parse_content(
         return Parsed(content=None, findings=(invalid("", "a handoff is a JSON object"),))
     foreign = read(value)
     if isinstance(foreign, list):
-        partial, unread = salvage(value)
+        saved = salvage(value)
+        built = _built(saved.foreign, resolve)
+        half = saved.half_cited | {item.field for item in built.findings if item.code == _LOST}
         return Parsed(
             content=None,
-            findings=merged(tuple(problems(foreign, value)), shape_findings(partial), unread),
-            partial=partial,
-            unread=unread,
+            findings=merged(tuple(problems(foreign, value)), built.findings, saved.unread),
+            partial=built.content,
+            unread=saved.unread,
+            half_cited=half,
         )
-    return _built(foreign, resolve)
+    built = _built(foreign, resolve)
+    half = frozenset(item.field for item in built.findings if item.code == _LOST)
+    return replace(built, half_cited=half)
 
 
 def parse_reasons(values: Iterable[str]) -> tuple[tuple[Reason, ...], tuple[Finding, ...]]:
@@ -98,19 +105,30 @@ def parse_reasons(values: Iterable[str]) -> tuple[tuple[Reason, ...], tuple[Find
 
 
 def merged(
-    first: tuple[Finding, ...], more: Iterable[Finding], unread: frozenset[str] = frozenset()
+    first: tuple[Finding, ...],
+    more: Iterable[Finding],
+    unread: frozenset[str] = frozenset(),
+    half_cited: frozenset[str] = frozenset(),
 ) -> tuple[Finding, ...]:
-    """Return `first` and those errors of `more` that are about something else and was read."""
-    said = {(item.code, item.field) for item in first}
+    """Return `first` and those errors of `more` that are about something else and was read.
+
+    That nothing, or no check, is cited is not said of a statement in `half_cited`.
+    """
+    said = {(item.code, item.field, item.facts.get("ref")) for item in first}
     added = [
         item
         for item in more
         if item.severity is Severity.ERROR
-        and (item.code, item.field) not in said
+        and (item.code, item.field, item.facts.get("ref")) not in said
         and item.field not in unread
         and not (item.field == "blocker" and "disposition" in unread)
+        and not (item.field in half_cited and item.code.endswith(_NOT_CITED))
     ]
     return (*first, *added)
+
+
+_LOST: Final = "evidence_missing"
+_NOT_CITED: Final = ("_uncited", "_wrong_evidence")
 
 
 class _RepeatedKeyError(ValueError):

@@ -144,18 +144,28 @@ def _statement(field: str, statement: Statement) -> Iterator[Finding]:
             fix="Cite the decisive ones",
         )
     for ref in statement.evidence:
-        yield from _ref(field, ref)
+        for why in _ref(ref):
+            yield Finding(
+                code="evidence_missing",
+                field=field,
+                detail=f"{ref.id[:80]!r} names nothing: {why}",
+                fix="Give the reference as it was shown, or a short one such as e1532",
+                facts={"ref": str(ref), "malformed": True},
+            )
 
 
-def _ref(field: str, ref: Ref) -> Iterator[Finding]:
+def _ref(ref: Ref) -> Iterator[str]:
     if not is_ref_id(ref.id):
-        yield invalid(field, "the id of a reference is 1 to 200 printable characters without space")
+        yield "the id of a reference is 1 to 200 printable characters without space"
     if not is_digest(ref.digest):
-        yield invalid(field, "the digest of a reference is sha256: and 64 hex digits")
+        yield "the digest of a reference is sha256: and 64 hex digits"
 
 
 def invalid(field: str, detail: str, fix: str = "Correct the value") -> Finding:
-    """Return the finding for a value that has no code of its own."""
+    """Return the finding for a value that the contract has no code for.
+
+    These are input that is no JSON object, and kinds, fields and references of omissions.
+    """
     return Finding(code="value_invalid", field=field, detail=detail, fix=fix)
 
 
@@ -220,10 +230,10 @@ def _omission(field: str, omission: Omission, content: Content) -> Iterator[Find
         known = index is not None and (name == NEXT_ACTION or index < len(content.state))
         if not known or (name == NEXT_ACTION and content.next_action is None):
             yield invalid(
-                field, "it covers a field that is not there", "Cover state[i] or next_action"
+                field, f"it covers {name[:80]!r}, which is not there", "Cover state[i], next_action"
             )
     if omission.ref is not None:
-        yield from _ref(field, omission.ref)
+        yield from (invalid(field, why) for why in _ref(omission.ref))
 
 
 def _size(content: Content) -> Iterator[Finding]:

@@ -77,10 +77,10 @@ def findings_of(
         return parsed.findings
     content = with_declared_only(found)
     more = validate(content, facts, expected_objective=expected_objective)
+    found_all = merged(parsed.findings, more, parsed.unread, parsed.half_cited)
     if parsed.content is None:
-        return merged(parsed.findings, more, parsed.unread)
-    warned = tuple(item for item in more if item.severity is Severity.WARNING)
-    return (*merged(parsed.findings, more), *warned)
+        return found_all
+    return (*found_all, *(item for item in more if item.severity is Severity.WARNING))
 
 
 def refuse(findings: Sequence[Finding], message: str) -> None:
@@ -237,7 +237,7 @@ def _claim(content: Content, field: str, statement: Statement, facts: Facts) -> 
     runs = [run for ref in cited if (run := facts.check(ref)) is not None]
     if not runs:
         return None  # a finding about the evidence says why
-    failed = next((run for run in runs if has_failed(run) and not _made_good(run, runs)), None)
+    failed = next((run for run in runs if has_failed(run)), None)
     if failed is not None:
         return _check_finding("contradicted", field, f"{_named(failed)} {_failure(failed)}")
     passed = [run for run in runs if run.status is CheckStatus.PASSED]
@@ -245,7 +245,19 @@ def _claim(content: Content, field: str, statement: Statement, facts: Facts) -> 
         return _check_finding(
             "wrong_evidence", field, f"the result of {_named(runs[0])} is not known"
         )
-    return _stale(content, field, max(passed, key=lambda run: run.position), facts)
+    stale = (_stale(content, field, run, facts) for run in _newest_of_each(passed))
+    found = [finding for finding in stale if finding is not None]
+    return min(found, key=lambda item: item.severity, default=None)
+
+
+def _newest_of_each(runs: Sequence[CheckFact]) -> list[CheckFact]:
+    """Return the newest run of each command: the older ones say nothing more."""
+    newest = {" ".join(run.command.split()): run for run in sorted(runs, key=_when)}
+    return list(newest.values())
+
+
+def _when(run: CheckFact) -> int:
+    return run.position
 
 
 def has_failed(run: CheckFact) -> bool:
@@ -256,15 +268,6 @@ def has_failed(run: CheckFact) -> bool:
         run.status in (CheckStatus.FAILED, CheckStatus.TIMED_OUT)
         or run.exit_code not in (None, 0)
         or bool(run.failures)
-    )
-
-
-def _made_good(failed: CheckFact, runs: Sequence[CheckFact]) -> bool:
-    """Tell whether the same command passed later among the cited runs."""
-    return any(
-        run.command == failed.command and run.position > failed.position and not has_failed(run)
-        for run in runs
-        if run.status is CheckStatus.PASSED
     )
 
 

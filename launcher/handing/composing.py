@@ -80,5 +80,7 @@ def refuse_hopeless(
     """
     made = parsed(store, workstream, worktree, text)
     found = (*findings(store, workstream, worktree, made), *around)
-    hopeless = tuple(item for item in found if item.code not in _MENDED)
+    hopeless = tuple(
+        item for item in found if item.code not in _MENDED or item.facts.get("malformed")
+    )
     validation.refuse(hopeless, "the handoff cannot be prepared like this")

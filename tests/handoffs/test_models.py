@@ -136,7 +136,10 @@ def test_only_three_confirmations_confirm() -> None:
         ),
         ({"state": [{"text": "x" * 2000}] * 7}, ["content_too_large"]),
         ({"state": [{"text": "a", "evidence": ["e9"]}]}, ["evidence_missing"]),
-        ({"state": [{"text": "a", "evidence": [{"kind": "check", "id": "x"}]}]}, ["value_invalid"]),
+        (
+            {"state": [{"text": "a", "evidence": [{"kind": "check", "id": "x"}]}]},
+            ["evidence_missing"],
+        ),
     ],
 )
 def test_a_misshapen_content_is_named(changes: dict[str, object], expected: list[str]) -> None:

@@ -195,12 +195,11 @@ def test_a_failed_check_beside_a_passed_one_contradicts() -> None:
     assert codes(validate(value, facts(run(), other))) == ["check_claim_contradicted"]
 
 
-def test_a_failure_is_made_good_by_a_later_pass_of_the_same_command() -> None:
+def test_a_cited_failure_contradicts_whatever_passed_later() -> None:
     failed = run("chk-2", status=CheckStatus.FAILED, exit_code=1, position=5)
     value = claiming(check_ref(), check_ref("chk-2"))
-    assert validate(value, facts(run(), failed)) == ()
-    later = failed._replace(position=15)
-    assert codes(validate(value, facts(run(), later))) == ["check_claim_contradicted"]
+    assert codes(validate(value, facts(run(), failed))) == ["check_claim_contradicted"]
+    assert validate(claiming(check_ref()), facts(run(), failed)) == ()
 
 
 def test_an_unknown_result_supports_no_claim() -> None:
@@ -240,6 +239,16 @@ def test_a_newer_check_is_looked_at_before_an_older_one() -> None:
     old = run("chk-0", position=1, tree=Comparison.CHANGED)
     value = claiming(check_ref("chk-0"), check_ref())
     assert validate(value, facts(old, run())) == ()
+
+
+def test_every_cited_check_has_to_be_fresh() -> None:
+    stale = run("chk-2", command="mypy .", position=5, tree=Comparison.CHANGED)
+    value = claiming(check_ref(), check_ref("chk-2"), text="Tests and mypy pass.")
+    found = validate(value, facts(run(), stale))
+    assert codes(found) == ["check_claim_stale"]
+    assert "mypy" in found[0].detail
+    unknown = stale._replace(tree=Comparison.UNKNOWN)
+    assert [item.severity for item in validate(value, facts(run(), unknown))] == ["W"]
 
 
 def test_a_text_that_names_failures_claims_nothing() -> None:
@@ -350,6 +359,86 @@ def test_misshapen_input_is_judged_as_far_as_it_can_be_read() -> None:
         ("disposition_invalid", "disposition"),
         ("text_empty", "state[1]"),
         ("state_transcript_reference", "state[0]"),
+    }
+
+
+def misshapen(**changes: object) -> list[tuple[str, str]]:
+    """Codes and fields for a handoff that is good but for the changes."""
+    check = {"kind": "check", "id": "chk-1", "digest": check_ref().digest}
+    value = {
+        "schema": "handoff.v1",
+        "objective": "Fix parser",
+        "state": [{"text": PASSED, "evidence": [check]}],
+        "disposition": "continuable",
+        "next_action": {"text": "Open a.py", "evidence": [check]},
+        "omissions": [{"kind": "redacted", "text": "a key"}],
+        **changes,
+    }
+    given = {key: item for key, item in value.items() if item is not ...}
+    found = findings_of(parse_content(given), facts(run(), redactions=1))
+    return [(item.code, item.field) for item in found]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"extra": 1}, [("field_unknown", "extra")]),
+        ({"schema": "handoff.v2"}, [("schema_unknown", "schema")]),
+        ({"disposition": "Blocked"}, [("disposition_invalid", "disposition")]),
+        ({"disposition": ...}, [("disposition_invalid", "disposition")]),
+        ({"blocker": "0"}, [("blocker_missing", "blocker")]),
+        ({"objective": 5}, [("objective_missing", "objective")]),
+        ({"state": ["All is well in a.py"]}, [("text_empty", "state[0]")]),
+        ({"next_action": "Open a.py"}, [("next_action_missing", "next_action")]),
+        (
+            {"omissions": [{"kind": "redacted", "text": "a key", "more": 1}]},
+            [("field_unknown", "omissions[0].more")],
+        ),
+        ({"omissions": [{"kind": "lost", "text": "a"}]}, [("value_invalid", "omissions[0].kind")]),
+    ],
+)
+def test_one_bad_field_is_one_finding(
+    changes: dict[str, object], expected: list[tuple[str, str]]
+) -> None:
+    assert misshapen(**changes) == expected
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        [{"kind": "event", "id": "chk-1", "digest": check_ref().digest}],
+        [{"kind": "check", "id": "chk-1", "digest": "sha256:12"}],
+        [{"kind": "check", "id": "chk 1", "digest": check_ref().digest}],
+        [{"kind": "check", "id": "chk-1"}],
+        ["e999"],
+        [5],
+        "chk-1",
+        None,
+    ],
+)
+def test_evidence_that_is_none_is_missing_and_no_more_is_made_of_it(evidence: object) -> None:
+    found = misshapen(state=[{"text": PASSED, "evidence": evidence}])
+    assert found == [("evidence_missing", "state[0]")]
+    both = misshapen(state=[{"text": PASSED, "evidence": evidence}], extra=1)
+    assert set(both) == {("evidence_missing", "state[0]"), ("field_unknown", "extra")}
+
+
+def test_a_bad_field_hides_no_other_finding() -> None:
+    found = misshapen(
+        extra=1,
+        state=[{"text": "keep going", "evidence": ["e7"]}, {"text": "a\x01"}, {"text": " "}],
+        next_action={"text": "see the chat above"},
+        omissions=[],
+    )
+    assert set(found) == {
+        ("field_unknown", "extra"),
+        ("evidence_missing", "state[0]"),
+        ("state_empty_wording", "state[0]"),
+        ("text_control_chars", "state[1]"),
+        ("text_empty", "state[2]"),
+        ("next_action_transcript_reference", "next_action"),
+        ("omission_required", "omissions"),
     }
 
 
