@@ -11,22 +11,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from handoffs import imported_checks
+from handoffs.draft_talk import Talk, is_request, talk
 from handoffs.imported_checks import ImportedCheck
 from handoffs.models import CheckStatus, Disposition, Outcome, Receipt, Ref, RefKind
 from handoffs.resolver import plain_event_ref
 from handoffs.store import answering, checks, leading, reading, receipts
 from handoffs.store.reading import Found
 from ledger import events, facts, limits, runs, sessions, workstreams
-from ledger.model import Branch, EventKind, EventRow, RunRow, SessionRow, Workstream
+from ledger.model import Branch, EventRow, RunRow, SessionRow, Workstream
 
 if TYPE_CHECKING:
     from ledger.store import Store
 
-ASKED: Final = 3
 CHECKS: Final = 4
 CHANGES: Final = 200
 """Newest file changes that are looked at."""
 _FIRST_MESSAGES: Final = 20
+FAILED: Final = (CheckStatus.FAILED, CheckStatus.TIMED_OUT)
+"""Statuses of a check that needs somebody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,26 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The newest plan that a harness keeps by itself."""
+
+    items: tuple[tuple[str, str], ...]
+    """(text, status)"""
+    entry: str
+    """Harness entry whose plan it is."""
+    at: int
+    event: EventRow | None
+    """The call that wrote it, when it is an event."""
+    older: bool
+    """It was not touched in the run: what was done since may have settled some of it."""
+
+    @property
+    def open(self) -> list[str]:
+        """Items that are not completed."""
+        return [text for text, status in self.items if status != "completed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """All of it."""
 
@@ -54,19 +76,16 @@ class Material:
     objective: str
     inferred_from: EventRow | None
     """The message the objective was taken from; None: the person gave it."""
-    asked: tuple[EventRow, ...]
-    """Newest messages of the person in this run, oldest first."""
-    said: EventRow | None
-    """Last message of the agent in this run."""
+    talk: Talk
     changed: tuple[tuple[str, str, str], ...]
     """(path, action, harness entry), newest first, each path once."""
     checks: tuple[Check, ...]
     """Newest first."""
-    plan: tuple[tuple[str, str], ...]
-    """(text, status) of the harness's own plan."""
-    plan_event: EventRow | None
+    plan: Plan | None
     turn: tuple[str, str | None] | None
     """(state, error) of the last turn."""
+    unanswered: EventRow | None
+    """A tool call of the last turn that was cut off: nothing is known of its result."""
     limit: str | None
     """The provider's words about a limit that was reached."""
     before: Found | None
@@ -88,11 +107,8 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
     objective, inferred = _objective(store, workstream, boundary)
     if objective is None:
         return None
-    asked = _of_run(store, run, EventKind.USER_MESSAGE, ASKED)
-    said = _of_run(store, run, EventKind.ASSISTANT_MESSAGE, 1)
     turn = facts.last_turn(store, session.id)
     limit = limits.latest_of_run(store, run)
-    plan = tuple(facts.plan(store, session.id))
     before = _before(store, workstream, run)
     answer, outcome = _became(store, workstream, before)
     return Material(
@@ -101,13 +117,19 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
         session=session,
         objective=objective,
         inferred_from=inferred,
-        asked=asked,
-        said=said[-1] if said else None,
+        talk=talk(
+            store,
+            workstream,
+            run,
+            boundary=boundary,
+            objective=inferred,
+            complete=turn is not None and turn[1] == "complete",
+        ),
         changed=_changed(store, workstream, boundary, run.worktree),
         checks=_checks(store, workstream, boundary),
-        plan=plan,
-        plan_event=_plan_event(store, session) if plan else None,
+        plan=_plan(store, workstream, run, boundary),
         turn=None if turn is None else (turn[1], turn[2]),
+        unanswered=None if turn is None else _unanswered(store, run, turn[0]),
         limit=None if limit is None else str(limit["message"]),
         before=before,
         answer=answer,
@@ -143,26 +165,9 @@ def _objective(
     )
     for row in rows:
         event = events.get(store, workstream, str(row["seq"]))
-        if event.branch is Branch.ACTIVE and _is_request(event.text):
+        if event.branch is Branch.ACTIVE and is_request(event.text):
             return event.text.strip(), event
     return None, None
-
-
-def _is_request(text: str) -> bool:
-    """Tell whether a message asks for work; a bare slash command does not."""
-    words = text.split()
-    return bool(words) and not (words[0].startswith("/") and len(words) == 1)
-
-
-def _of_run(store: Store, run: RunRow, kind: EventKind, limit: int) -> tuple[EventRow, ...]:
-    rows = store.all(
-        "SELECT seq FROM event INDEXED BY event_run WHERE run = ? AND kind = ? AND workstream = ?"
-        " ORDER BY seq DESC LIMIT ?",
-        *(run.id, str(kind), run.workstream, 3 * limit),
-    )
-    found = [events.get(store, run.workstream, str(row["seq"])) for row in rows]
-    kept = [event for event in found if event.branch is Branch.ACTIVE and event.text.strip()]
-    return tuple(reversed(kept[:limit]))
 
 
 def _changed(
@@ -184,11 +189,7 @@ def _relative(path: str, worktree: str) -> str:
 
 def _checks(store: Store, workstream: Workstream, boundary: int) -> tuple[Check, ...]:
     last_change = facts.last_change(store, workstream.id) or 0
-    began = store.one(
-        "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?",
-        *(workstream.id, boundary),
-    )
-    after = 0 if began is None else int(began["occurred_at"])
+    after = _time(store, workstream, boundary)
     recorded = [
         Check(
             command=item.command,
@@ -227,6 +228,35 @@ def _newest_of_each(found: Iterable[Check]) -> tuple[Check, ...]:
     return tuple(newest.values())[:CHECKS]
 
 
+def _plan(store: Store, workstream: Workstream, run: RunRow, boundary: int) -> Plan | None:
+    """Return the plan that was written last, in whichever session, since the present work began."""
+    row = store.one(
+        "SELECT plan_item.session, max(plan_item.at) AS at FROM plan_item"
+        " JOIN session ON session.id = plan_item.session"
+        " WHERE session.workstream = ? AND session.deliver = 1"
+        " GROUP BY plan_item.session ORDER BY at DESC, plan_item.session DESC LIMIT 1",
+        workstream.id,
+    )
+    if row is None or int(row["at"]) <= _time(store, workstream, boundary):
+        return None
+    session, at = sessions.get(store, int(row["session"])), int(row["at"])
+    return Plan(
+        items=tuple(facts.plan(store, session.id)),
+        entry=session.entry,
+        at=at,
+        event=_plan_event(store, session),
+        older=at < run.started_at,
+    )
+
+
+def _time(store: Store, workstream: Workstream, seq: int) -> int:
+    """Return when an event occurred, 0 for the beginning."""
+    row = store.one(
+        "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?", *(workstream.id, seq)
+    )
+    return 0 if row is None else int(row["occurred_at"])
+
+
 def _plan_event(store: Store, session: SessionRow) -> EventRow | None:
     row = store.one(
         "SELECT event.seq FROM plan_item JOIN event ON event.session = plan_item.session"
@@ -235,6 +265,23 @@ def _plan_event(store: Store, session: SessionRow) -> EventRow | None:
         *(session.id, session.workstream),
     )
     return None if row is None else events.get(store, session.workstream, str(row["seq"]))
+
+
+def _unanswered(store: Store, run: RunRow, turn: str) -> EventRow | None:
+    """Return the last call of a turn, when its result says only that it was cut off."""
+    row = store.one(
+        "SELECT status, turn, call_id, session FROM event INDEXED BY event_run WHERE run = ?"
+        " AND kind = 'tool_result' AND workstream = ? ORDER BY seq DESC LIMIT 1",
+        *(run.id, run.workstream),
+    )
+    if row is None or row["status"] != "interrupted" or row["turn"] != turn:
+        return None
+    call = store.one(
+        "SELECT seq FROM event INDEXED BY event_run WHERE run = ? AND kind = 'tool_call'"
+        " AND workstream = ? AND call_id = ? AND session = ? ORDER BY seq DESC LIMIT 1",
+        *(run.id, run.workstream, row["call_id"], row["session"]),
+    )
+    return None if call is None else events.get(store, run.workstream, str(call["seq"]))
 
 
 def _before(store: Store, workstream: Workstream, run: RunRow) -> Found | None:

@@ -1,16 +1,16 @@
 """A handoff as text for a receiver, in one of three fixed forms.
 
 full: everything. compact (at most 2,000 bytes): objective, disposition, the blocker's statement,
-next action, omissions, references. pointer (at most 400): where to read it. The invariants this
-module protects: a form is stepped down until it fits, so there is always an answer; a statement is
-whole or named as dropped; a line that does not begin with a space is ours, whatever a text holds,
-and `handoffs.outline` reads it back.
+next action, omissions, references, and of the other statements what there is room for. pointer (at
+most 400): where to read it. The invariants this module protects: a form is stepped down until it
+fits, so there is always an answer; a statement is whole or named as dropped; a line that does not
+begin with a space is ours, whatever a text holds, and `handoffs.outline` reads it back.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -132,62 +132,82 @@ def _full(handed: Handed) -> Rendered:
 
 
 def _compact(handed: Handed, budget: int, command: str) -> Rendered | None:
-    """Return the compact form, giving up whole parts, the least needed first; None: none fits."""
-    parts = list(_compact_parts(handed))
-    told = {name for name, _ in parts}
-    while True:
-        dropped = [*_left_out(handed.content, told)]
-        lines = [*_head(handed, Form.COMPACT)]
-        for name, piece in parts:
-            lines += piece if name in told else []
-        lines += [*_dropped(dropped), _read(handed, command)]
-        if size(lines) <= budget:
-            return Rendered(form=Form.COMPACT, lines=tuple(lines), dropped=tuple(dropped))
-        given_up = next((name for name in _gladly(parts) if name in told), None)
-        if given_up is None:
-            return None
-        told.discard(given_up)
+    """Return the compact form, giving up whole parts, the least needed first; None: none fits.
+
+    What room is left then goes to further statements of the state, in their order, each whole.
+    """
+    told = set(_fixed(handed.content))
+    for given_up in (None, *_gladly(told)):
+        told.discard(given_up or "")
+        rendered = _of_parts(handed, told, command)
+        if rendered.bytes <= budget:
+            break
+    else:
+        return None
+    for index in range(len(handed.content.state)):
+        more = told | {state_field(index)}
+        richer = _of_parts(handed, more, command)
+        if richer.bytes <= budget:
+            told, rendered = more, richer
+    return rendered
 
 
-def _compact_parts(handed: Handed) -> Iterator[tuple[str, list[str]]]:
+def _of_parts(handed: Handed, told: Set[str], command: str) -> Rendered:
+    """Return the compact form with the parts that `told` names."""
+    dropped = tuple(_left_out(handed.content, told))
+    lines = [*_head(handed, Form.COMPACT)]
+    for name, piece in _parts(handed, told):
+        lines += piece if name in told else []
+    lines += [*_dropped(dropped), _read(handed, command)]
+    return Rendered(form=Form.COMPACT, lines=tuple(lines), dropped=dropped)
+
+
+def _fixed(content: Content) -> Iterator[str]:
+    """Yield the names of the parts that the compact form always has, room permitting."""
+    yield from ("objective", "disposition", "refs")
+    if content.blocker is not None and content.disposition is Disposition.BLOCKED:
+        yield state_field(content.blocker)
+    if content.next_action is not None:
+        yield NEXT_ACTION
+    yield from (f"omission[{index}]" for index in range(len(content.omissions)))
+
+
+def _parts(handed: Handed, told: Set[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the parts of the compact form by name, in their order."""
     content = handed.content
     yield "objective", _text("objective", content.objective)
     yield "disposition", [_disposition(content)]
-    blocker = content.blocker
-    for index, statement in enumerate(content.state):
-        if index == blocker and content.disposition is Disposition.BLOCKED:
-            yield state_field(index), _statement(state_field(index), statement, handed)
-    if content.next_action is not None:
-        yield NEXT_ACTION, _statement(NEXT_ACTION, content.next_action, handed)
+    for field, statement in content.statements:
+        yield field, _statement(field, statement, handed)
     for index, omission in enumerate(content.omissions):
         yield f"omission[{index}]", _omission(index, omission)
-    refs = [ref for ref in content.refs if ref not in _told_refs(content)]
-    if refs:
+    if refs := _other_refs(content, told):
         yield "refs", [f"refs: {' '.join(_shown(ref) for ref in refs)}"]
 
 
-def _told_refs(content: Content) -> set[Ref]:
-    """Return the references that the compact form shows with their statement."""
-    told = set() if content.next_action is None else set(content.next_action.evidence)
-    if content.disposition is Disposition.BLOCKED and content.blocker is not None:
-        for statement in content.state[content.blocker : content.blocker + 1]:
-            told |= set(statement.evidence)
-    return told
+def _other_refs(content: Content, told: Set[str]) -> list[Ref]:
+    """Return the references that are not shown with a statement that is told."""
+    shown = {
+        ref
+        for field, statement in content.statements
+        if field in told
+        for ref in statement.evidence
+    }
+    return [ref for ref in content.refs if ref not in shown]
 
 
-def _gladly(parts: Sequence[tuple[str, list[str]]]) -> list[str]:
+def _gladly(told: Set[str]) -> list[str]:
     """Return what may be given up, in that order; disposition and one text always stay."""
-    names = [name for name, _ in parts]
-    omissions = [name for name in names if name.startswith("omission")]
-    state = [name for name in names if name.startswith("state")]
-    last = [NEXT_ACTION] if NEXT_ACTION in names else []
-    return [name for name in ("refs", *reversed(omissions), *state) if name in names] + (
-        ["objective"] if last else []
+    omissions = sorted(
+        (name for name in told if name.startswith("omission")),
+        key=lambda name: int(name.removeprefix("omission[").removesuffix("]")),
+        reverse=True,
     )
+    state = [name for name in told if name.startswith("state")]
+    return ["refs", *omissions, *state] + (["objective"] if NEXT_ACTION in told else [])
 
 
-def _left_out(content: Content, told: set[str]) -> Iterator[str]:
+def _left_out(content: Content, told: Set[str]) -> Iterator[str]:
     if "objective" not in told:
         yield "objective"
     for field, _ in content.statements:
@@ -196,7 +216,7 @@ def _left_out(content: Content, told: set[str]) -> Iterator[str]:
     for index in range(len(content.omissions)):
         if f"omission[{index}]" not in told:
             yield f"omission[{index}]"
-    if "refs" not in told and set(content.refs) - _told_refs(content):
+    if "refs" not in told and _other_refs(content, told):
         yield "refs"
 
 

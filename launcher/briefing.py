@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from handoffs.rendering import size
 from launcher import tree
 from launcher.digest import Line, digest
 from launcher.handed import Carried, Leading, carried, notice
@@ -31,9 +32,13 @@ NOTES_PART: Final = 0.25
 TREE_PART: Final = 0.25
 HANDOFF_PART: Final = 0.55
 """A draft aims at 4 KiB: it and the delta fit one briefing of the default size."""
+HANDOFF_MOST: Final = 0.8
+"""What a handoff may take where it is whole then, or where the budget is small: of the same bytes
+of delta a receiver learns less."""
+CLOSING_BYTES: Final = 300
 NOTE_BYTES: Final = 600
-SMALL: Final = 2_000
-"""Below this budget the short notice is used."""
+SMALL: Final = 4_000
+"""Below this budget the short notice is used, and the handoff comes before the delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +142,8 @@ def _collect(
 ) -> _Parts:
     delta = deltas.unseen(store, workstream, receiver, told=scene.told)
     events = deltas.conversation_order(store, [*delta.owed, *delta.events])
-    lines, silent = digest(events, unfinished=_unfinished(store, events))
     worktree = scene.place.checkout.keys.worktree
+    lines, silent = digest(events, unfinished=_unfinished(store, events), worktree=worktree)
     waits = scene.leading.waiting(store, workstream)
     return _Parts(
         notes=_notes(store, workstream, receiver, told=scene.told),
@@ -231,6 +236,9 @@ def _refs(ranges: Ranges) -> str:
 
 # --- fitting ------------------------------------------------------------------------------------
 
+_RESERVED: Final = ("Left out", ["x" * CLOSING_BYTES])
+"""Stands where the closing will come, which is written when it is known what was left out."""
+
 
 def _fit(
     store: Store,
@@ -241,13 +249,12 @@ def _fit(
     purpose: str,
 ) -> Composed:
     handoff = parts.handoff or parts.waiting
-    for share in (HANDOFF_PART, 0.0):
-        sections = _sections(workstream, scene, parts, budget, purpose, share)
-        if handoff is None or len(_render([*sections, ("", ["x" * 300])]).encode()) <= budget:
-            break
+    around = _render([*_sections(workstream, scene, parts, budget, purpose, None), _RESERVED])
+    handoff_room = _handoff_room(handoff, budget, len(around.encode()))
+    sections = _sections(workstream, scene, parts, budget, purpose, handoff_room)
     title = f"What happened elsewhere (after e{parts.delta.after}, through e{parts.delta.through})"
     withdrawn = _fact_lines(parts.withdrawn, int(budget * TREE_PART))
-    fixed = _render([*sections, (title, withdrawn), ("Left out", ["x" * 300])])
+    fixed = _render([*sections, (title, withdrawn), _RESERVED])
     room = budget - len(fixed.encode())
     lines = choose(parts.lines, room)
     while True:
@@ -282,12 +289,27 @@ def _fit(
     )
 
 
+def _handoff_room(handoff: Carried | None, budget: int, around: int) -> int:
+    """Return the bytes that a handoff may take; `around` is what the rest costs, delta aside."""
+    if handoff is None:
+        return 0
+    part, most = int(budget * HANDOFF_PART), int(budget * HANDOFF_MOST)
+    whole = size(handoff.lines(budget + most))
+    wanted = most if budget < SMALL or part < whole <= most else part
+    return max(0, min(wanted, budget - around - size([handoff.title, ""])))
+
+
 def _sections(
-    workstream: Workstream, scene: Scene, parts: _Parts, budget: int, purpose: str, share: float
+    workstream: Workstream,
+    scene: Scene,
+    parts: _Parts,
+    budget: int,
+    purpose: str,
+    handoff_room: int | None,
 ) -> list[tuple[str, list[str]]]:
-    """Return everything before the delta; `share` is the handoff's part of the budget."""
+    """Return everything before the delta; without room for the handoff everything but it."""
     handoff, waiting = (
-        ("", []) if it is None else (it.title, it.lines(int(budget * share)))
+        ("", []) if it is None or handoff_room is None else (it.title, it.lines(handoff_room))
         for it in (parts.handoff, parts.waiting)
     )
     return [

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from handoffs.pastes import collapse_pastes
 from ledger.model import EventKind, EventRow
 from ledger.visible import cut, show
 
@@ -23,7 +24,6 @@ COMMAND_BYTES: Final = 160
 FAILURE_BYTES: Final = 400
 FAILURE_LINES: Final = 6
 ANCHOR_BYTES: Final = 140
-PASTE_LINES: Final = 15
 
 _READ_TOOLS: Final = frozenset(
     {"read", "grep", "glob", "ls", "notebookread", "websearch", "web_search", "webfetch", "view"}
@@ -82,11 +82,15 @@ class Line(NamedTuple):
         return shorter if shorter.cost <= limit else None
 
 
-def digest(events: Sequence[EventRow], *, unfinished: bool) -> tuple[list[Line], list[int]]:
+def digest(
+    given: Sequence[EventRow], *, unfinished: bool, worktree: str = ""
+) -> tuple[list[Line], list[int]]:
     """Return the lines for events in conversation order, and the seqs that need no words.
 
-    `unfinished`: the turn of the newest event did not complete.
+    `unfinished`: the turn of the newest event did not complete. Paths of tool calls below
+    `worktree` are told relative to it.
     """
+    events = [_seen_from(event, worktree) for event in given]
     results = _results(events)
     last = _last_turn(events)
     lines: list[Line] = []
@@ -116,6 +120,18 @@ def digest(events: Sequence[EventRow], *, unfinished: bool) -> tuple[list[Line],
         if line is not None:
             lines.append(line._replace(last_turn=mine, unfinished=mine and unfinished))
     return _collapse(lines, {e.seq: e for e in events}), silent
+
+
+def _seen_from(event: EventRow, worktree: str) -> EventRow:
+    """Return a tool call with its paths as they are called in the work tree."""
+    if event.kind is not EventKind.TOOL_CALL or not worktree.strip("/"):
+        return event
+    below = worktree.rstrip("/") + "/"
+    given = event.tool_input
+    return event._replace(
+        text=event.text.replace(below, ""),
+        tool_input=None if given is None else given.replace(below, ""),
+    )
 
 
 def _results(events: Iterable[EventRow]) -> dict[tuple[str | None, str | None], EventRow]:
@@ -225,32 +241,6 @@ def outcome(result: EventRow | None) -> str:
 
 def _failed(result: EventRow) -> bool:
     return bool(result.exit_code) or result.status == "error"
-
-
-def collapse_pastes(text: str) -> str:
-    """Replace long fenced or plain blocks of a person's message by their first line and a count."""
-    lines = text.split("\n")
-    if len(lines) <= PASTE_LINES:
-        return text
-    kept: list[str] = []
-    block: list[str] = []
-    fenced = False
-
-    def close() -> None:
-        if len(block) > PASTE_LINES:
-            kept.extend([block[0], f"[pasted: {len(block)} lines]"])
-        else:
-            kept.extend(block)
-        block.clear()
-
-    for line in lines:
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        block.append(line)
-        if not line.strip() and not fenced:
-            close()
-    close()
-    return "\n".join(kept)
 
 
 # --- collapsing ---------------------------------------------------------------------------------

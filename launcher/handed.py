@@ -105,10 +105,13 @@ def carried(
     after = _around(received, waits, command) if purpose != "compact" else []
 
     def lines(room: int) -> list[str]:
-        extra = sum(len(line.encode()) + 3 for line in after)
-        rendered = render(handed, budget=room - extra, command=command)
+        full = render(handed, budget=room - size(after), command=command)
+        if full.form is Form.FULL:
+            return [*full.lines, *after]
+        less = after[:-1] if found.author.kind is ActorKind.LAUNCHER else after
+        rendered = render(handed, budget=room - size(less), command=command)
         said = list(rendered.lines)
-        return said if rendered.form is Form.POINTER else [*said, *after]
+        return said if rendered.form is Form.POINTER else [*said, *less]
 
     return Carried(digest=found.content_digest, title=_title(received), lines=lines)
 

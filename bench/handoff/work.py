@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -151,7 +151,8 @@ class Work:
         )
 
     def _place(self) -> Place:
-        return here(self._env)._replace(cwd=self.tree)
+        with chdir(self.tree):
+            return here(self._env)
 
     def _home(self, harness: str) -> Path:
         return self._root / harness

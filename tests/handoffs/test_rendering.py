@@ -77,8 +77,19 @@ def test_two_statements_in_two_thousand_bytes_are_never_nothing() -> None:
     assert found.form is Form.COMPACT
     assert found.bytes <= 2_000
     assert "make test" in told(found)
-    assert found.dropped == ("state[0]", "state[1]")
-    assert "dropped: state[0] state[1]" in found.lines
+    assert value.state[0].text in told(found)
+    assert found.dropped == ("state[1]",)
+    assert "dropped: state[1]" in found.lines
+
+
+def test_the_compact_form_tells_further_statements_while_there_is_room() -> None:
+    value = content("One in a.py", "Two in b.py " + "x" * 1500, "Three in c.py", "x" * 300)
+    found = render(handed(value), budget=1_100)
+    assert found.form is Form.COMPACT
+    assert found.dropped[:1] == ("state[1]",)
+    assert "One in a.py" in told(found)
+    assert "Three in c.py" in told(found)
+    assert not {name for name in found.dropped if name.startswith(("omission", "next"))}
 
 
 def test_ten_statements_are_told_whole_or_named_as_dropped() -> None:

@@ -28,7 +28,6 @@ def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture
 def path(writer: sqlite3.Connection, tmp_path: Path) -> Path:
-    assert writer.in_transaction is False
     return tmp_path / "store" / "odd name #1?.db"
 
 
@@ -73,7 +72,7 @@ def test_reading_leaves_nothing_and_changes_nothing(
         writer.close()
     elif state == "emptied":
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    home.chmod(0o755)
+    os.chmod(home, 0o755)
     before = footprint(home)
     assert heard(home / path.name) == ["one", "two"]
     assert footprint(home) == before
@@ -81,13 +80,13 @@ def test_reading_leaves_nothing_and_changes_nothing(
 
 def test_a_store_that_cannot_be_written_is_read(writer: sqlite3.Connection, path: Path) -> None:
     say(writer, "one")
-    for file in path.parent.iterdir():
-        file.chmod(0o400)
-    path.parent.chmod(0o500)
+    for name in os.listdir(path.parent):
+        os.chmod(path.parent / name, 0o400)
+    os.chmod(path.parent, 0o500)
     try:
         assert heard(path) == ["one"]
     finally:
-        path.parent.chmod(0o700)
+        os.chmod(path.parent, 0o700)
 
 
 def test_the_writer_is_never_locked_out(writer: sqlite3.Connection, path: Path) -> None:
@@ -117,14 +116,9 @@ def test_a_database_that_is_written_while_it_is_read_is_said(
 ) -> None:
     say(writer, "one")
     writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def read_meanwhile() -> None:
-        with rows.opened(path):
-            say(writer, "two")
-            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    with pytest.raises(rows.ChangedMeanwhile):
-        read_meanwhile()
+    with pytest.raises(rows.ChangedMeanwhile), rows.opened(path):
+        say(writer, "two")
+        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def test_nothing_can_be_written_through_it(writer: sqlite3.Connection, path: Path) -> None:

@@ -647,7 +647,7 @@ def test_after_a_compaction_the_handoff_has_no_next_action(
 
 
 @pytest.mark.parametrize(
-    ("budget", "form"), [(9000, "full"), (2600, "compact"), (1200, "pointer"), (1000, "pointer")]
+    ("budget", "form"), [(9000, "full"), (2600, "full"), (1900, "compact"), (1000, "pointer")]
 )
 def test_the_handoff_steps_down_and_is_never_silently_missing(
     store: Store, workstream: Workstream, place: Place, budget: int, form: str

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from launcher.digest import Share, collapse_pastes, digest
+from launcher.digest import Share, digest
 from ledger.model import Branch, EventKind, EventRow, Origin
 
 BASE = EventRow(
@@ -129,12 +129,6 @@ def test_an_anchored_message_stands_alone() -> None:
     assert texts(events)[1] == "fix src/a.py"
 
 
-def test_long_pastes_collapse_to_their_first_line() -> None:
-    paste = "```\n" + "\n".join(f"log {n}" for n in range(40)) + "\n```"
-    kept = collapse_pastes(f"look at this:\n\n{paste}\n\nwhy?")
-    assert kept == "look at this:\n\n```\n[pasted: 43 lines]\nwhy?"
-
-
 def test_a_huge_message_of_the_person_is_cut_and_says_so() -> None:
     (text,) = texts([row(1, EventKind.USER_MESSAGE, "word " * 5000)])
     assert len(text.encode()) <= 500
@@ -166,3 +160,23 @@ def test_continuation_lines_cannot_look_like_ours() -> None:
     (line,) = digest([row(1, EventKind.USER_MESSAGE, forged)], unfinished=False)[0]
     assert line.share is Share.USER
     assert all(part.startswith("    ") for part in line.rendered.split("\n")[1:])
+
+
+def test_paths_below_the_work_tree_are_told_relative_to_it() -> None:
+    events = [
+        call(1, "/w/src/a.py", "c1", tool="Edit", tool_input='{"file_path":"/w/src/a.py"}'),
+        result(2, "c1", None),
+        call(3, "make -C /w/src", "c2"),
+        call(4, "/elsewhere/b.py", "c3", tool="Edit"),
+    ]
+    lines, _ = digest(events, unfinished=False, worktree="/w")
+    assert [line.text.partition(" →")[0] for line in lines] == [
+        "Edit: src/a.py",
+        "Bash: make -C src",
+        "Edit: /elsewhere/b.py",
+    ]
+
+
+def test_the_root_directory_is_no_work_tree_to_cut_off() -> None:
+    lines, _ = digest([call(1, "ls /etc", "c1")], unfinished=False, worktree="/")
+    assert lines[0].text.startswith("Bash: ls /etc")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from bench.handoff.tasks import changing, long, short, switching
+from bench.handoff.tasks import changing, long, short, switching, very_long
 from bench.handoff.tasks.task import Task
 
-TASKS: tuple[Task, ...] = (*short.TASKS, *long.TASKS, *changing.TASKS, *switching.TASKS)
+TASKS: tuple[Task, ...] = (
+    *short.TASKS,
+    *long.TASKS,
+    *changing.TASKS,
+    *switching.TASKS,
+    *very_long.TASKS,
+)
