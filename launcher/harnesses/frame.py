@@ -168,7 +168,7 @@ class Plan:
         """Return the person's arguments with a text before the prompt, None without a prompt.
 
         The last resort: the text becomes part of the person's message, and the importer takes it
-        out of there again.
+        out of there again. Where there is no prompt, `usual` must offer no such channel.
         """
         words = self.call.words()
         if not words:

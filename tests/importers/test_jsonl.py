@@ -175,8 +175,9 @@ def test_compressed_file_cut_inside_a_frame_is_a_live_tail(tmp_path: Path) -> No
     assert datas(some + rest) == content.splitlines()
 
 
-def test_compressed_file_of_several_frames_is_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl.zst"
+@pytest.mark.parametrize("suffix", jsonl.PACKED)
+def test_compressed_file_of_several_frames_is_read_whole(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"s.jsonl{suffix}"
     path.write_bytes(zstd.compress(b"one\nt") + zstd.compress(b"wo\n") + zstd.compress(b"three\n"))
     assert datas(lines_of(path)[0]) == [b"one", b"two", b"three"]
 

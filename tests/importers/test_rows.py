@@ -28,6 +28,7 @@ def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture
 def path(writer: sqlite3.Connection, tmp_path: Path) -> Path:
+    assert writer.in_transaction is False
     return tmp_path / "store" / "odd name #1?.db"
 
 
@@ -72,7 +73,7 @@ def test_reading_leaves_nothing_and_changes_nothing(
         writer.close()
     elif state == "emptied":
         writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    os.chmod(home, 0o755)
+    home.chmod(0o755)
     before = footprint(home)
     assert heard(home / path.name) == ["one", "two"]
     assert footprint(home) == before
@@ -80,13 +81,13 @@ def test_reading_leaves_nothing_and_changes_nothing(
 
 def test_a_store_that_cannot_be_written_is_read(writer: sqlite3.Connection, path: Path) -> None:
     say(writer, "one")
-    for name in os.listdir(path.parent):
-        os.chmod(path.parent / name, 0o400)
-    os.chmod(path.parent, 0o500)
+    for file in path.parent.iterdir():
+        file.chmod(0o400)
+    path.parent.chmod(0o500)
     try:
         assert heard(path) == ["one"]
     finally:
-        os.chmod(path.parent, 0o700)
+        path.parent.chmod(0o700)
 
 
 def test_the_writer_is_never_locked_out(writer: sqlite3.Connection, path: Path) -> None:
@@ -116,9 +117,14 @@ def test_a_database_that_is_written_while_it_is_read_is_said(
 ) -> None:
     say(writer, "one")
     writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with pytest.raises(rows.ChangedMeanwhile), rows.opened(path):
-        say(writer, "two")
-        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def read_meanwhile() -> None:
+        with rows.opened(path):
+            say(writer, "two")
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    with pytest.raises(rows.ChangedMeanwhile):
+        read_meanwhile()
 
 
 def test_nothing_can_be_written_through_it(writer: sqlite3.Connection, path: Path) -> None:
