@@ -44,6 +44,8 @@ def finish_unfinished(
         if not quiet:
             events = plural(sum(done.imported.values()), "event")
             say(f"finished the run of {run.entry} that was cut off: {events} imported")
+            for notice in done.notices:
+                say(notice)
     return len(pending)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from tests.run.desk import Desk
+from tests.run.desk import Desk, alive, until
 from tests.run.test_handoffs import US
 
 EXIT = {"STANDIN_TYPED": '["/exit"]'}
@@ -55,8 +58,9 @@ def test_a_full_session_that_ended_at_once_gives_way_to_a_new_one(desk: Desk, wo
 
 def test_a_run_of_another_harness_between_does_not_bring_it_back(desk: Desk, worn: str) -> None:
     desk.claude("say: between")
-    desk.codex("say: two")
+    second = desk.codex("say: two")
     assert resumed(desk) is None
+    assert f"codex session {worn}" in second.err
 
 
 def test_whoever_insists_gets_the_full_session(desk: Desk, worn: str) -> None:
@@ -160,6 +164,20 @@ def test_no_draft_is_prepared_while_a_turn_is_open(desk: Desk) -> None:
     assert ended.code == 137
     assert "no draft is prepared, its last turn is not finished" in ended.err
     assert desk.status()["rollover"]["draft"] is None
+
+
+def test_what_the_policy_says_of_a_run_that_was_cut_off_is_told_by_the_next(desk: Desk) -> None:
+    configure(desk, 'rollover = "advisory"')
+    desk.codex("say: one")
+    fill(desk)
+    running = desk.start("run", "codex", "exec", "say: two ;; hold: middle ;; say: three")
+    harness = desk.held("middle")
+    running.kill()
+    os.kill(harness, signal.SIGKILL)
+    until(lambda: not alive(harness), "the end of the harness")
+    after = desk.claude("say: four")
+    assert "finished the run of codex that was cut off" in after.err
+    assert "codex: its context is 97 % full; start afresh" in after.err
 
 
 def test_an_agent_in_a_run_gives_a_reason_that_its_own_store_supports(desk: Desk) -> None:
