@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.real.stage import deliveries_in, delta_in, read_report, reporting, until
+from tests.real.stage import (
+    changed,
+    deliveries_in,
+    delta_in,
+    listing,
+    read_report,
+    reporting,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,3 +137,27 @@ def test_a_session_that_leaves_no_trace_is_said(family: Callable[..., Family]) -
     assert run.report["sessions"] == []
     assert "no trace" in run.err
     assert bench.log() == [] or all(e["kind"] == "checkpoint" for e in bench.log())
+
+
+def test_an_unknown_session_is_pis_own_error(family: Callable[..., Family]) -> None:
+    bench = family("pi")
+    unknown = "0b5e1cf2-0000-4000-8000-00000000abcd"
+    run = bench.run("pi", "-p", "--session", unknown, "say: no", code=1)
+    assert run.report["sessions"] == []
+
+
+def test_nothing_of_the_persons_changes_but_the_session(family: Callable[..., Family]) -> None:
+    bench = family("pi")
+    first = bench.run("pi", "-p", "say: one")
+    folders = (bench.root / ".pi", bench.repository)
+    before = listing(*folders)
+    bench.run("pi", "-p", "say: two")
+    (session,) = bench.homes["pi"].session_files()
+    # pi itself makes and removes a lock beside its settings.
+    touched = changed(before, listing(*folders)) - {str(bench.homes["pi"].store)}
+    assert touched == {str(session)}
+    again = bench.run("pi", "-p", "say: three")
+    assert again.session == first.session
+    events = len(bench.log())
+    assert bench.workstream("recover", "--json").data
+    assert len(bench.log()) == events
