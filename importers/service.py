@@ -407,7 +407,7 @@ def _notices(job: _Job, facts: SessionFacts | None) -> None:
             f"{len(summary.annotations)} things could not be imported as they are, first:"
             f" {first['reason']} at {first['position']}"
         )
-    if summary.bytes and job.closed and not _has_assistant(job):
+    if summary.bytes and job.closed and not _has_assistant(job) and not _is_blank(job):
         summary.notices.append("it has no assistant message: perhaps its format is not understood")
 
 
@@ -416,6 +416,14 @@ def _verified(job: _Job, version: str) -> bool:
         version == known or version.startswith((known + ".", known + "-")) or known == ""
         for known in (prefix.rstrip(".") for prefix in job.importer.versions)
     )
+
+
+def _is_blank(job: _Job) -> bool:
+    """Tell whether a session was only opened: it holds nothing but records about itself."""
+    summary = job.summary
+    if summary.imported or set(summary.left_out) - {"bookkeeping"}:
+        return False
+    return not sessions.event_count(job.store, job.session)
 
 
 def _has_assistant(job: _Job) -> bool:

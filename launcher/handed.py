@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 
 from handoffs.models import ActorKind, GitRelation
 from handoffs.rendering import Form, Handed, render, size
-from handoffs.store import leading, receiving
+from handoffs.store import leading, reading, receiving
 from handoffs.store.leading import Waiting
 from handoffs.store.reading import Found
 from handoffs.store.receiving import Received
 from handoffs.store.rows import StoredReceipt
+from ledger.errors import BadDataError, UnavailableError
 from ledger.gitstate import GitState
 from ledger.model import SessionRow, Workstream
 from ledger.store import Store
@@ -150,15 +151,18 @@ def notice(
         ]
         return Carried(found.content_digest, "Handoff, not answered yet", _stepping_down(lines))
     back = leading.came_back(store, waits, receiver, told=told)
-    if back is None:
+    if back is None or receiver is None:
         return None
-    replace_it = f"Replace it with a complete one: {command} handoff prepare, handoff commit"
-    return Carried(None, "Handoff, given back", _stepping_down([replace_it, _given_back(back)]))
+    lines = [
+        _given_back(back, _answered(store, back, receiver)),
+        f"Replace it with a complete one: {command} handoff prepare, handoff commit",
+    ]
+    return Carried(None, "Handoff, given back", _stepping_down(lines, keep=0))
 
 
-def _stepping_down(lines: list[str]) -> Callable[[int], list[str]]:
-    """Give all lines where they fit, else the last one, which always has to be said."""
-    return lambda room: lines if size(lines) <= room else lines[-1:]
+def _stepping_down(lines: list[str], *, keep: int = -1) -> Callable[[int], list[str]]:
+    """Give all lines where they fit, else the one at `keep`, which always has to be said."""
+    return lambda room: lines if size(lines) <= room else [lines[keep]]
 
 
 def _by(found: Found) -> str:
@@ -167,13 +171,21 @@ def _by(found: Found) -> str:
     return f"by {_name(who or str(author.kind))}"
 
 
-def _given_back(last: StoredReceipt) -> str:
+def _answered(store: Store, last: StoredReceipt, receiver: SessionRow) -> str:
+    """Return how a command names what a receipt answers: `r3`, a prepared id, else its digest."""
+    target = last.receipt.target
+    if target.revision is not None:
+        return f"r{target.revision}"
+    try:
+        return reading.exact(store, receiver.workstream, target.content_digest).name
+    except (UnavailableError, BadDataError):
+        return target.content_digest
+
+
+def _given_back(last: StoredReceipt, name: str) -> str:
     receipt = last.receipt
     kind = "person" if receipt.receiver.kind is ActorKind.HUMAN else "agent"
     who = receipt.receiver.owner if kind == "person" else receipt.receiver.harness
-    target = receipt.target
-    digest = target.content_digest.removeprefix("sha256:")[:12]
-    name = digest if target.revision is None else f"r{target.revision}"
     return (
         f"[{kind}] {_name(who or kind)} gave the handoff {name} back as {receipt.status}:"
         f" {_quoted(receipt.message or '')}"
@@ -208,7 +220,7 @@ def _around(received: Received, waits: Waiting, command: str) -> list[str]:
         lines.append(f"re-establish before use: {', '.join(received.reestablish)}")
     back = waits.returned
     if back is not None and back.receipt.target.content_digest == found.content_digest:
-        lines.append(_given_back(back))
+        lines.append(_given_back(back, found.name))
     asked = "When you take this up, say so once"
     if found.author.kind is ActorKind.LAUNCHER:
         asked = "No answer is expected to a draft; to take it up on record"

@@ -99,15 +99,25 @@ def _end_line(job: Job, document: Mapping[str, Any]) -> None:
         count for kind, count in document.get("imported", {}).items() if kind != "checkpoint"
     )
     parts = [f"{job.choice.workstream.name}: {plural(total, 'event')} imported"]
-    delivery = document.get("delivery", {})
-    state = delivery.get("state")
-    if state in ("seen", "acknowledged"):
-        parts.append("briefing seen")
-    elif state == "unverified" and delivery.get("told"):
-        parts.append("briefing given and answered, without proof (unverified)")
-    elif state not in (None, "none"):
-        parts.append(f"briefing {state} ({delivery.get('reason') or 'due again'})")
+    told = delivered(document.get("delivery", {}), total)
+    parts += [] if told is None else [told]
     say(" · ".join(parts) + " · go on: workstream run")
+
+
+def delivered(delivery: Mapping[str, Any], events: int) -> str | None:
+    """Return what a person is told of the briefing of a run in which so many events happened."""
+    state = delivery.get("state")
+    if state in (None, "none"):
+        return None
+    if state == "seen":
+        return "briefing seen"
+    if state == "acknowledged":
+        return "briefing seen, handoff accepted"
+    if state == "unverified" and delivery.get("told"):
+        return "briefing given and answered, without proof (unverified)"
+    if state == "failed" and not events:
+        return "nothing was said, so no briefing was given"
+    return f"briefing {state} ({delivery.get('reason') or 'due again'})"
 
 
 def limit_line(entry: str, limit: Mapping[str, Any]) -> str:

@@ -84,3 +84,11 @@ def newest(store: Store, workstream: Workstream | int) -> StoredReceipt | None:
         workstream_id(workstream),
     )
     return None if row is None else rows.receipt(row)
+
+
+def returned_in(store: Store, run: str) -> list[StoredReceipt]:
+    """Return the receipts of a run that give a handoff back, oldest first."""
+    found = store.all(
+        "SELECT * FROM handoff_receipt WHERE run = ? AND status <> 'accepted' ORDER BY id", run
+    )
+    return [rows.receipt(row) for row in found]

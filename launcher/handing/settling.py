@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from handoffs import drafting
 from handoffs.ledger_facts import LedgerFacts
-from handoffs.store import answering, committing, preparing, reading
+from handoffs.store import answering, committing, preparing, reading, receipts
+from handoffs.store.rows import StoredReceipt
 from ledger.errors import WorkstreamError
 from ledger.fencing import LeaseLostError, require
 from ledger.gitstate import GitState
 from ledger.model import RunRow, Workstream
+from ledger.visible import cut, show
 
 if TYPE_CHECKING:
     from ledger.store import Store
@@ -36,11 +38,20 @@ def settle(
     with store.transaction():
         require(store, run.workstream, run.token)
         answering.settle(store, workstream, run.id)
-    notices = _commit_queued(store, run, workstream, state)
+    notices = [_given_back(run, item) for item in receipts.returned_in(store, run.id)]
+    notices += _commit_queued(store, run, workstream, state)
     with store.transaction():
         require(store, run.workstream, run.token)
         drafting.draft(store, workstream, run, state, active, recovery=recovery)
     return notices
+
+
+def _given_back(run: RunRow, item: StoredReceipt) -> str:
+    """Say to the person that the agent did not take up what it was handed."""
+    target = item.receipt.target
+    name = "what it was handed" if target.revision is None else f"handoff r{target.revision}"
+    why = show(" ".join((item.receipt.message or "").split()), newline=False)
+    return f"{run.entry} gave {name} back as {item.receipt.status}: {cut(why, 300).text}"
 
 
 def _commit_queued(store: Store, run: RunRow, workstream: Workstream, state: GitState) -> list[str]:

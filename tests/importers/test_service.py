@@ -268,14 +268,22 @@ def test_a_session_that_is_gone_keeps_what_was_imported(
     assert len(log(store)) == 2
 
 
+def test_a_session_that_was_only_opened_is_no_mystery(
+    store: Store, workstream: Workstream, home: Path, importer: ScriptedImporter
+) -> None:
+    write(home, "s1", {"left": "bookkeeping"})
+    assert bring(store, importer, link(store, workstream, home)).notices == []
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
         (({"session": {"version": "9.9"}}, USER, ANSWER), "9.9, a version"),
         (({"left": "unknown:zz", "user": "a"}, {"left": "unknown:zz"}, ANSWER), "zz (2)"),
         ((USER,), "no assistant message"),
+        (({"left": "injected"},), "no assistant message"),
     ],
-    ids=["version", "record kind", "no assistant"],
+    ids=["version", "record kind", "no assistant", "no words at all"],
 )
 def test_what_is_not_understood_is_said(
     store: Store,

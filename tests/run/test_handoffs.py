@@ -66,7 +66,8 @@ def test_an_agent_acknowledges_from_inside_its_run(desk: Desk) -> None:
 def test_a_declined_handoff_goes_back(desk: Desk) -> None:
     desk.codex("say: one")
     commit(desk)
-    desk.claude(f"run: {US} handoff acknowledge r1 declined -m no ;; say: no")
+    back = desk.claude(f"run: {US} handoff acknowledge r1 declined -m no ;; say: no")
+    assert "claude gave handoff r1 back as declined: no" in back.err
     shown = desk.ok("handoff", "show", "--json", "r1").data
     assert (shown["delivery"], shown["transfer"], shown["returned_as"]) == (
         "seen",
