@@ -4,7 +4,7 @@
 PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: demo test lint types layers check bench setup harnesses clean
+.PHONY: demo test lint types layers check bench bench-handoff setup harnesses clean
 
 demo: setup harnesses
 	@$(PY) scripts/demo.py
@@ -32,6 +32,10 @@ check: lint types layers
 
 bench: setup
 	@$(PY) -m bench
+
+# What a handoff carries; ARGS=--write renews docs/handoff-benchmark.md.
+bench-handoff: setup
+	@$(PY) -m bench.handoff $(ARGS)
 
 clean:
 	rm -rf .venv .harnesses .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

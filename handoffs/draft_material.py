@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs import imported_checks
 from handoffs.draft_talk import Talk, is_request, talk
@@ -45,8 +45,7 @@ class Check:
     """A file was changed by a tool after it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """The newest plan that a harness keeps by itself."""
 
     items: tuple[tuple[str, str], ...]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs.draft_material import FAILED, Check, Material, refs
 from handoffs.draft_words import code, day, moment, quoted
@@ -31,8 +30,7 @@ _CHECK: Final = 2
 """Rank of the newest check and of failed ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(NamedTuple):
     """A statement and how gladly it is given up for the size: the greatest first."""
 
     rank: int

@@ -1,4 +1,4 @@
-"""`python -m bench.handoff [--json] [--write] [--only WORD] [--show WAY] [--budget BYTES]`."""
+"""`python -m bench.handoff [--json] [--write] [--quick] [--only WORD] [--show WAY]`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 from bench.handoff.measure import BUDGETS, WAYS, Delivered, deliver, figures
 from bench.handoff.table import page, table
-from bench.handoff.tasks import TASKS
+from bench.handoff.tasks import QUICK, TASKS
 from bench.measure import ROOT
 
 PAGE = ROOT / "docs" / "handoff-benchmark.md"
@@ -20,14 +20,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.handoff", description=__doc__)
     parser.add_argument("--json", action="store_true", help="figures and tasks as JSON")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--quick", action="store_true", help="a few tasks of every kind")
     parser.add_argument("--only", default="", help="only tasks whose name holds this word")
     parser.add_argument("--show", choices=WAYS, help="print what this way delivers")
     parser.add_argument("--budget", type=int, action="append", help="bytes; may be repeated")
     asked = parser.parse_args()
-    tasks = [task for task in TASKS if asked.only in task.name]
+    tasks = [task for task in (QUICK if asked.quick else TASKS) if asked.only in task.name]
     if not tasks:
         parser.error(f"no task has {asked.only!r} in its name")
-    if asked.write and (asked.only or asked.budget):
+    if asked.write and (asked.quick or asked.only or asked.budget):
         parser.error("--write takes all tasks and budgets")
     began = time.perf_counter()
     delivered = list(deliver(tasks, tuple(asked.budget or BUDGETS)))

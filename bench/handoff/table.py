@@ -37,4 +37,5 @@ def page(rows: Sequence[Figures], tasks: int) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
+    """Write a share, rounded down: 100 % is all of it."""
+    return "" if value is None else f"{int(100 * value + 1e-9)} %"

@@ -12,3 +12,19 @@ TASKS: tuple[Task, ...] = (
     *switching.TASKS,
     *very_long.TASKS,
 )
+
+QUICK: tuple[Task, ...] = tuple(
+    task
+    for task in TASKS
+    if task.name
+    in {
+        "check older than the last edit",
+        "killed in a command",
+        "Japanese, changed mind",
+        "todos half done, killed",
+        "port changed early",
+        "cleared, claude",
+        "plan of the other harness",
+    }
+)
+"""A few of every kind, for a first look and for the test suite."""
