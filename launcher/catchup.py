@@ -15,7 +15,7 @@ from launcher.place import Place
 from launcher.touched import Touched, inside, link_touched
 from leases import lease as leases
 from ledger import runs, sessions
-from ledger.model import Step, Workstream
+from ledger.model import RunRow, Step, Workstream
 from ledger.store import Store
 
 OFFERED = 5
@@ -109,22 +109,31 @@ def _live_sessions(store: Store, workstream: Workstream) -> list[str]:
         return []
     importer = registry.get(run.harness)
     home = Path(sessions.store_home(store, run.store))
-    found = []
-    for event in folder.events(folder.path_of(store.home, run.id)):
-        if event.event != "SessionStart" or event.session in found:
+    found: list[str] = []
+    for native_id, how in _opened(store, run):
+        if native_id in found:
             continue
-        source = importer.locate(home, event.session)
-        known = sessions.by_native(store, run.harness, event.session, home=home)
+        source = importer.locate(home, native_id)
+        known = sessions.by_native(store, run.harness, native_id, home=home)
         if source.state is not StoreState.PRESENT:
             continue
         if known is not None and known.workstream != workstream.id:
             continue
         if known is None:
-            item = Touched(native_id=event.session, source=event.source or "startup")
+            item = Touched(native_id=native_id, source=how)
             known = link_touched(store, run, workstream, home, item, None)
-        runs.touch_session(store, run, known.id, event.source or "startup")
-        found.append(event.session)
+        runs.touch_session(store, run, known.id, how)
+        found.append(native_id)
     return found
+
+
+def _opened(store: Store, run: RunRow) -> list[tuple[str, str]]:
+    """Return the sessions that a live run has open: as its hook told, else the one asked for."""
+    events = folder.events(folder.path_of(store.home, run.id))
+    told = [(e.session, e.source or "startup") for e in events if e.event == "SessionStart"]
+    if told or run.native_id is None:
+        return told
+    return [(run.native_id, "requested")]
 
 
 class Candidate(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.real.stage import deliveries_in, told
+from tests.real.stage import deliveries_in, told, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +72,20 @@ def test_without_proof_the_same_is_told_once(stage: Stage) -> None:
     assert NEWS not in told(stage.messages.turns[-1])
     (row,) = stage.status()["sessions"]
     assert row["seen_through"] == 0
+
+
+def test_a_run_without_hooks_is_read_while_it_lives(stage: Stage) -> None:
+    child = stage.start("claude", "-p", "--safe-mode", "say: going ;; run: sleep 8 ;; say: late")
+    asked = "sleep 8"
+    files = stage.claude.session_files
+    until(lambda: any(b"tool_use" in path.read_bytes() for path in files()), "the call", 60)
+    events = stage.log()
+    assert [e["text"] for e in events if e["kind"] == "tool_call"] == [asked]
+    assert [e for e in events if e["kind"] == "tool_result"] == []  # it still goes on
+    assert {e["origin"] for e in events if e["kind"] != "checkpoint"} == {"run"}
+    assert child.wait(60) == 0
+    (result,) = [e for e in stage.log() if e["kind"] == "tool_result"]
+    assert result["status"] == "ok"
 
 
 def test_the_persons_own_additions_work_beside_ours(stage: Stage) -> None:
