@@ -131,6 +131,19 @@ def by_agent(store: Store, workstream: Workstream | int, name: str) -> ImportedC
     )
 
 
+def is_of_agent(store: Store, name: str) -> bool:
+    """Tell whether an id is that of a subagent's check, in any workstream."""
+    parts = name.split("/")
+    if len(parts) != 4 or not name.startswith(AGENT):
+        return False
+    row = store.one(
+        "SELECT 1 FROM agent_check JOIN session ON session.id = agent_check.session"
+        " WHERE native_id = ? AND agent = ? AND call_id = ?",
+        *parts[1:],
+    )
+    return row is not None
+
+
 def command_of(call: EventRow) -> str | None:
     """Return the shell command of a tool call, None for another tool."""
     try:

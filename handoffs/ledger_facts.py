@@ -25,10 +25,10 @@ from handoffs.models import (
 )
 from handoffs.scrubbing import redactions
 from handoffs.store import reading
-from ledger import facts, git
+from ledger import checkpoints, facts, git
 from ledger.errors import UnavailableError
 from ledger.gitstate import GitState
-from ledger.model import Workstream
+from ledger.model import CheckpointRow, Workstream
 
 if TYPE_CHECKING:
     from handoffs.imported_checks import ImportedCheck
@@ -89,7 +89,7 @@ class LedgerFacts:
         if recorded is not None:
             return self._fact(recorded) if recorded.workstream == self._workstream.id else None
         imported = self._imported(ref.id)
-        return None if imported is None else _imported_fact(imported)
+        return None if imported is None else self._imported_fact(imported)
 
     @cached_property
     def last_check(self) -> CheckFact | None:
@@ -101,7 +101,7 @@ class LedgerFacts:
         imported = imported_checks.recent(self._store, self._workstream)
         if recorded is not None and (not imported or recorded.ended_at >= imported[0].at):
             return self._fact(recorded)
-        return _imported_fact(imported[0]) if imported else None
+        return self._imported_fact(imported[0]) if imported else None
 
     @cached_property
     def last_change(self) -> int | None:
@@ -120,7 +120,7 @@ class LedgerFacts:
         found = self._store.one(
             "SELECT count(*) AS n FROM event JOIN session ON session.id = event.session"
             " WHERE event.workstream = ? AND seq > ? AND event.kind = 'annotation'"
-            " AND session.deliver = 1",
+            " AND event.status IS NOT 'source_changed' AND session.deliver = 1",
             self._workstream.id,
             after,
         )
@@ -160,6 +160,8 @@ class LedgerFacts:
 
         found = imported_checks.cited(self._store, self._workstream, ref.id)
         if found is None:
+            if imported_checks.is_of_agent(self._store, ref.id):
+                return EvidenceState.WRONG_SCOPE
             return self._elsewhere("SELECT 1 FROM event WHERE event_id = ?", ref.id)
         digest, forgotten = found
         return EvidenceState.EXPIRED if forgotten else _same(digest == ref.digest)
@@ -173,15 +175,17 @@ class LedgerFacts:
         if match is None:
             return EvidenceState.MISSING
         head = None if match[1] == "unborn" else match[1]
+        found = False
         for table in ("checkpoint", "handoff_check"):
-            row = self._store.one(
-                f"SELECT head, branch, dirty_digest FROM {table} WHERE workstream = ?"
-                " AND head IS ? AND dirty_digest GLOB ? LIMIT 1",
+            rows = self._store.all(
+                f"SELECT DISTINCT head, branch, dirty_digest FROM {table} WHERE workstream = ?"
+                " AND head IS ? AND dirty_digest GLOB ?",
                 *(self._workstream.id, head, f"{match[2]}*"),
             )
-            if row is not None:
-                return _same(ref.digest == snapshot_digest(*row))
-        return EvidenceState.MISSING
+            if any(ref.digest == snapshot_digest(*row) for row in rows):
+                return EvidenceState.AVAILABLE
+            found = found or bool(rows)
+        return EvidenceState.CHANGED if found else EvidenceState.MISSING
 
     def _file(self, ref: Ref) -> EvidenceState:
         found = file_digest(self._worktree, ref.id)
@@ -201,8 +205,8 @@ class LedgerFacts:
         try:
             found = reading.exact(self._store, self._workstream, ref.id)
         except UnavailableError:
-            sql = "SELECT 1 FROM handoff_revision WHERE prepared_id = ?"
-            return self._elsewhere(sql, ref.id)
+            known = handoff_digest(self._store, ref.id) is not None
+            return EvidenceState.WRONG_SCOPE if known else EvidenceState.MISSING
         return _same(found.content_digest == ref.digest)
 
     def _elsewhere(self, sql: str, name: str) -> EvidenceState:
@@ -237,11 +241,43 @@ class LedgerFacts:
 
     def _comparison(self, row: checks.CheckRow) -> Comparison:
         if row.id not in self._compared:
-            self._compared[row.id] = self._compare(row)
+            known = row.worktree == str(self._worktree)
+            self._compared[row.id] = self._compare(row) if known else Comparison.UNKNOWN
         return self._compared[row.id]
 
-    def _compare(self, row: checks.CheckRow) -> Comparison:
-        if self._worktree is None or row.worktree != str(self._worktree) or row.partial:
+    def _imported_fact(self, check: ImportedCheck) -> CheckFact:
+        if check.id not in self._compared:
+            self._compared[check.id] = self._observed(check.at)
+        return CheckFact(
+            id=check.id,
+            command=check.command,
+            status=check.status,
+            exit_code=check.exit_code,
+            failures=check.failures,
+            position=check.at,
+            tree=self._compared[check.id],
+        )
+
+    def _observed(self, at: int) -> Comparison:
+        """Compare the tree at a time, at which nobody looked, with the tree now.
+
+        A tree that was seen before that time and is as it was then did not change. One that was
+        seen after it and is another now did change. A known edit after it is left to be counted.
+        """
+        if self._worktree is None or (self.last_change is not None and self.last_change > at):
+            return Comparison.UNKNOWN
+        before, after = checkpoints.around(
+            self._store, self._workstream, at, worktree=str(self._worktree)
+        )
+        if after is not None and self._compare(after) is Comparison.CHANGED:
+            return Comparison.CHANGED
+        if before is not None and self._compare(before) is Comparison.SAME:
+            return Comparison.SAME
+        return Comparison.UNKNOWN
+
+    def _compare(self, row: checks.CheckRow | CheckpointRow) -> Comparison:
+        """Compare a tree that was observed with the tree now."""
+        if self._worktree is None or row.partial:
             return Comparison.UNKNOWN
         now = self._state or git.state(self._worktree, timeout_ms=STATE_MS)
         self._state = now
@@ -283,6 +319,16 @@ def snapshot_digest(head: str | None, branch: str | None, dirty_digest: str | No
     return value_digest({"head": head, "branch": branch, "dirty_digest": dirty_digest})
 
 
+def handoff_digest(store: Store, name: str) -> str | None:
+    """Return the content digest of a preparation of any workstream by its whole id, or None."""
+    row = store.one(
+        "SELECT content_digest FROM handoff_revision WHERE prepared_id = ?1 UNION ALL"
+        " SELECT content_digest FROM handoff_prepared WHERE prepared_id = ?1 LIMIT 1",
+        name,
+    )
+    return None if row is None else str(row["content_digest"])
+
+
 def snapshot_ref(snapshot: GitSnapshot) -> Ref | None:
     """Return the reference to a state of the work tree; None when that is not wholly known."""
     if snapshot.dirty_digest is None:
@@ -317,22 +363,11 @@ def _same(same: bool) -> EvidenceState:
     return EvidenceState.AVAILABLE if same else EvidenceState.CHANGED
 
 
-def _tracked(path: str, before: checks.CheckRow, now: GitState) -> bool:
+def _tracked(path: str, before: checks.CheckRow | CheckpointRow, now: GitState) -> bool:
     """Tell whether a changed path is tracked content: not one that git never knew."""
     then, after = before.paths.get(path), now.paths.get(path)
     untracked_then = then is not None and then[0] == "??"
     untracked_now = after is not None and after[0] == "??"
     return not (untracked_now and (then is None or untracked_then)) and not (
         untracked_then and after is None
-    )
-
-
-def _imported_fact(check: ImportedCheck) -> CheckFact:
-    return CheckFact(
-        id=check.id,
-        command=check.command,
-        status=check.status,
-        exit_code=check.exit_code,
-        failures=check.failures,
-        position=check.at,
     )

@@ -1,7 +1,8 @@
 """From what a person writes as evidence to a reference with a digest.
 
 `e1532` or the beginning of an event id, a check id, a commit, `note:12`, `file:path`, a revision
-`r3` or a prepared id. A call or result of a recognised check becomes a reference to that check, so
+`r3` or a prepared id. What belongs to another workstream is found by its whole name, so that the
+finding can say so. A call or result of a recognised check becomes a reference to that check, so
 that it can support what is said about it.
 """
 
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from handoffs import imported_checks, repository
 from handoffs.canonical import text_digest
-from handoffs.ledger_facts import commit_digest, event_digest, file_digest
-from handoffs.models import EvidenceState, Ref, RefKind
+from handoffs.ledger_facts import commit_digest, event_digest, file_digest, handoff_digest
+from handoffs.models import EvidenceState, Ref, RefKind, is_ref_id
 from handoffs.store import checks, reading
 from ledger import events
 from ledger.errors import UnavailableError
@@ -46,7 +47,7 @@ class Resolver:
         if name.startswith("file:"):
             return self._file(name.removeprefix("file:"))
         if _EVENT.fullmatch(name):
-            return self._event(name)
+            return self._event(name) or self._commit(name)  # e1532000 may be a commit
         if _REVISION.fullmatch(name):
             return self._handoff(name)
         return self._commit(name.removeprefix("commit:"))
@@ -67,7 +68,7 @@ class Resolver:
 
     def _file(self, name: str) -> Ref | None:
         found = file_digest(self._worktree, name)
-        if isinstance(found, EvidenceState):
+        if isinstance(found, EvidenceState) or not is_ref_id(name):
             return None
         return Ref(kind=RefKind.FILE, id=name, digest=found)
 
@@ -75,14 +76,23 @@ class Resolver:
         try:
             event = events.get(self._store, self._workstream, name)
         except UnavailableError:
-            return None
+            return self._of_another(name.lower())
         return event_ref(self._store, self._workstream, event)
+
+    def _of_another(self, name: str) -> Ref | None:
+        """Return an event of another workstream, named in full, so that it can be refused."""
+        row = self._store.one("SELECT content_digest FROM event WHERE event_id = ? LIMIT 1", name)
+        if row is None:
+            return None
+        digest = event_digest(bytes(row["content_digest"]))
+        return Ref(kind=RefKind.LEDGER, id=name, digest=digest)
 
     def _handoff(self, name: str) -> Ref | None:
         try:
             found = reading.exact(self._store, self._workstream, name)
         except UnavailableError:
-            return None
+            digest = handoff_digest(self._store, name)  # of another workstream
+            return None if digest is None else Ref(kind=RefKind.HANDOFF, id=name, digest=digest)
         return Ref(kind=RefKind.HANDOFF, id=found.prepared_id, digest=found.content_digest)
 
     def _commit(self, word: str) -> Ref | None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ledger.gitstate import GitState
     from ledger.store import Store
 
+_AROUND: Final = 50
+"""Newest checkpoints among which those around a time are looked for."""
 _NAMED: Final = 20
 """Paths that the event's text names."""
 
@@ -90,6 +92,30 @@ def last_for_workstream(
 ) -> CheckpointRow | None:
     """Return the last checkpoint of a workstream, in one work tree or anywhere, or None."""
     return _last(store, workstream_id(workstream), worktree)
+
+
+def around(
+    store: Store, workstream: Workstream | int, at: int, *, worktree: str
+) -> tuple[CheckpointRow | None, CheckpointRow | None]:
+    """Return the last checkpoint of a work tree at or before a time, and the first one after it.
+
+    Looks at the newest `_AROUND` of the workstream.
+    """
+    after: sqlite3.Row | None = None
+    before: sqlite3.Row | None = None
+    for row in store.all(
+        "SELECT * FROM (SELECT * FROM checkpoint WHERE workstream = ? ORDER BY id DESC LIMIT ?)"
+        " WHERE worktree = ? ORDER BY id DESC",
+        *(workstream_id(workstream), _AROUND, worktree),
+    ):
+        if row["at"] <= at:
+            before = row
+            break
+        after = row
+    return (
+        None if before is None else _checkpoint(before),
+        None if after is None else _checkpoint(after),
+    )
 
 
 def describe(state: GitState, partial: str | None = None) -> str:
