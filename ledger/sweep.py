@@ -86,9 +86,13 @@ def _sweep_bodies(store: Store) -> None:
 
 
 def _sweep_around(store: Store) -> None:
-    """Take out what repeats the events' words elsewhere: titles, plans, drafts, receipts."""
+    """Take out what repeats the events' words elsewhere: titles, plans, drafts, receipts.
+
+    Of handoffs, only those that somebody stands by are left.
+    """
     db = store.db
-    for drafted in ("handoff_draft WHERE", "handoff_prepared WHERE author_kind = 'launcher' AND"):
+    nobodys = "(author_kind = 'launcher' OR abandoned_at IS NOT NULL)"
+    for drafted in ("handoff_draft WHERE", f"handoff_prepared WHERE {nobodys} AND"):
         db.execute(
             f"DELETE FROM {drafted} workstream IN"
             f" (SELECT workstream FROM event WHERE eid IN ({SELECTED}))"

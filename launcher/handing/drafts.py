@@ -40,7 +40,7 @@ from launcher.output import emit_json, say
 from launcher.reading import answer
 from launcher.reading import reading as opened
 from ledger import git, runs
-from ledger.errors import UnavailableError, UsageError
+from ledger.errors import BusyError, StateError, UnavailableError, UsageError
 
 if TYPE_CHECKING:
     from launcher.handing.agent_draft import AgentDraft
@@ -86,6 +86,7 @@ def draft(
             if harness is None:
                 _print(bench, composed(bench), None, form=form, as_json=as_json)
             elif keep:
+                bench.store.require_writable()  # before a model is called
                 _prepare_asked(bench, _asked(bench, harness, seconds), as_json=as_json)
             else:
                 _print_asked(bench, _asked(bench, harness, seconds), form=form, as_json=as_json)
@@ -107,11 +108,19 @@ def _print_asked(bench: Bench, asked: AgentDraft, *, form: str, as_json: bool) -
         telling_draft.tell_fallback(asked)
         _print(bench, composed(bench), asked, form=form, as_json=as_json)
         return
-    kept = None
-    if bench.store.writable:
-        kept = records.keep(bench.store, bench.workstream, asked.content, _around(bench, asked))
-    telling_draft.tell_success(asked)
+    kept = _kept(bench, asked.content, _around(bench, asked))
+    telling_draft.tell_success(asked, kept=kept is not None)
     _print(bench, asked.content, asked, form=form, as_json=as_json, kept=kept)
+
+
+def _kept(bench: Bench, content: Content, around: Circumstances) -> str | None:
+    """Keep what an agent wrote under its name; None where that cannot be done, which is told."""
+    try:
+        bench.store.require_writable()
+        return records.keep(bench.store, bench.workstream, content, around)
+    except (StateError, BusyError) as error:
+        say(f"who wrote this could not be kept; prepared, it will be yours: {error.message}")
+        return None
 
 
 def _prepare_asked(bench: Bench, asked: AgentDraft, *, as_json: bool) -> None:
@@ -178,7 +187,7 @@ def _print(
     else:
         from launcher.handing import telling_draft
 
-        answer(to_markdown(content, found, telling_draft.comments(asked)))
+        answer(to_markdown(content, found, telling_draft.comments(asked, kept=kept is not None)))
 
 
 def composed(bench: Bench) -> Content:

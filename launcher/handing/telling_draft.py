@@ -41,20 +41,21 @@ def _asked_document(asked: AgentDraft) -> dict[str, Any]:
     }
 
 
-def comments(asked: AgentDraft) -> tuple[str, ...]:
+def comments(asked: AgentDraft, *, kept: bool) -> tuple[str, ...]:
     """Return what the Markdown form says of its origin; not read when it is prepared."""
     if asked.content is None:
         why = "" if asked.failure is None else f": {_reason(asked)}"
         return (f"Made from the ledger; {asked.entry} was asked for it in vain{why}.",)
     session = "" if asked.session is None else f", session {asked.session.native_id}"
-    written = f"Written by {asked.entry}{session}, when it was asked."
-    return (f"{written} Prepared unchanged it is recorded as {asked.entry}'s, edited as yours.",)
+    stays = f" Prepared unchanged it is recorded as {asked.entry}'s, edited as yours."
+    return (f"Written by {asked.entry}{session}, when it was asked.{stays if kept else ''}",)
 
 
-def tell_success(asked: AgentDraft) -> None:
+def tell_success(asked: AgentDraft, *, kept: bool) -> None:
     """Say that the agent wrote it, and what is not perfect about it."""
     attempts = plural(len(asked.attempts), "attempt")
-    say(f"{asked.entry} wrote this in {attempts}; prepare it unchanged, and it stays its own")
+    stays = "; prepare it unchanged, and it stays its own" if kept else ""
+    say(f"{asked.entry} wrote this in {attempts}{stays}")
     tell_findings(asked.warnings)
 
 

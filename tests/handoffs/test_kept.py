@@ -7,6 +7,7 @@ from dataclasses import replace
 from handoffs.models import ActorKind, Author, Statement
 from handoffs.store import leading, preparing, reading
 from handoffs.store.preparing import Circumstances
+from ledger import forget
 from tests.handoffs.setting import Setting
 from tests.handoffs.test_store import tick
 
@@ -80,3 +81,12 @@ def test_keeping_what_was_prepared_leaves_it_prepared(here: Setting) -> None:
     assert keep(here) == prepared.prepared_id
     (found,) = reading.open_prepared(here.store, here.workstream)
     assert found.author.kind is ActorKind.HUMAN
+
+
+def test_what_nobody_stands_by_goes_when_words_are_forgotten(here: Setting) -> None:
+    event = here.event(here.says("please fix a.py"))
+    keep(here)
+    mine = here.prepare(replace(here.content(), objective="Something else")).prepared
+    forget.forget(here.store, workstream=None, events=[event.event_id], who="ada", why="test")
+    rows = here.store.all("SELECT prepared_id FROM handoff_prepared")
+    assert [row["prepared_id"] for row in rows] == [mine.prepared_id]

@@ -264,6 +264,17 @@ def test_the_markdown_form_says_who_wrote_it(asker: Asker) -> None:
     assert "<!-- Made from the ledger; codex was asked for it in vain: " in fallen
 
 
+def test_an_answer_is_printed_also_when_its_author_cannot_be_kept(asker: Asker) -> None:
+    with asker.desk.database() as db:
+        db.execute("BEGIN IMMEDIATE")
+        answer = asker.answers(GOOD).draft()
+        db.execute("ROLLBACK")
+    assert answer.code == 0
+    assert "prepared, it will be yours" in answer.err
+    assert GOOD["objective"] in answer.out
+    assert prepared(asker.desk) == []
+
+
 def test_it_can_be_prepared_at_once(asker: Asker) -> None:
     answer = asker.answers(GOOD).draft("--prepare")
     name = answer.out.strip()
@@ -326,8 +337,12 @@ def test_a_program_that_takes_too_long_leaves_nobody_behind(asker: Asker) -> Non
 
 
 def test_with_prepare_the_reason_is_the_error(asker: Asker) -> None:
-    assert asker.draft("--prepare", do="exit=3").code == 69
-    assert asker.draft("--prepare", "--timeout", "1", do="sleep").code == 69
+    refused = asker.draft("--prepare", do="exit=3")
+    assert (refused.code, refused.out) == (69, "")
+    assert "Codex did not answer (the model is out" in refused.err
+    slow = asker.draft("--prepare", "--timeout", "1", do="sleep")
+    assert slow.code == 69
+    assert "it took longer than 1 s" in slow.err
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
