@@ -233,6 +233,7 @@ def test_the_output_of_our_own_command_is_not_history(session: Session) -> None:
     items = session.read()
     assert texts(items, Kind.TOOL_RESULT) == [own_output.STUB]
     assert only(items, Receipt).line == "workstream-receipt/1 nonce payload"
+    assert left(items) == {"own_output": 1}
 
 
 def test_files_that_were_read_and_written_are_facts(session: Session) -> None:
@@ -275,7 +276,9 @@ def test_a_full_context_is_told(session: Session) -> None:
 def test_a_compaction_is_noted_without_its_summary(session: Session) -> None:
     session.say("user", "go")
     session.entry("compaction", summary="SUMMARY", tokensBefore=120, firstKeptEntryId="x")
+    session.entry("branch_summary", summary="SUMMARY of a branch", fromId="x")
     items = session.read()
+    assert left(items) == {"injected": 1}
     (event,) = [i for i in items if isinstance(i, Event) and i.kind is Kind.COMPACTION]
     assert event.meta == {"tokens_before": 120}
     assert "SUMMARY" not in repr(items)
