@@ -102,6 +102,7 @@ def carried(
         at=found.created_at,
         evidence=received.evidence,
         superseded=received.superseded,
+        warnings=found.warnings,
     )
     after = _around(received, waits, command) if purpose != "compact" else []
 

@@ -477,6 +477,7 @@ DDL: Final[tuple[str, ...]] = (
         observations   TEXT NOT NULL,        -- JSON list of host observations; untrusted
         statement      TEXT,                 -- scrubbed: who says that the context got bad, and why
         policy         TEXT,                 -- JSON record of the rollover policy that led to it, or NULL
+        warnings       TEXT NOT NULL DEFAULT '[]',  -- JSON list of findings that did not refuse it
         objective_digest TEXT,               -- of the objective the author was given, or NULL
         git            TEXT,                 -- JSON {head, branch, dirty_digest, tree}, or NULL
         at_seq         INTEGER NOT NULL,     -- head_seq of the workstream when it was prepared
@@ -500,6 +501,7 @@ DDL: Final[tuple[str, ...]] = (
         author         TEXT NOT NULL,        -- JSON, of whoever prepared it
         author_session INTEGER,              -- session row of the agent, when known
         committed_by   TEXT NOT NULL,        -- JSON, of whoever committed it
+        warnings       TEXT NOT NULL DEFAULT '[]',  -- JSON list of findings that did not refuse it
         git            TEXT,                 -- JSON, as prepared
         at_seq         INTEGER NOT NULL,     -- head_seq of the workstream when it was prepared
         run            TEXT,

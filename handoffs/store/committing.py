@@ -17,7 +17,7 @@ from handoffs import validation
 from handoffs.canonical import content_digest, prepared_id
 from handoffs.errors import HeadConflictError, RefusedError
 from handoffs.facts import Facts
-from handoffs.models import Author, Base, Finding, Prepared, Revision
+from handoffs.models import Author, Base, Finding, Prepared, Revision, warnings
 from handoffs.store import reading, rows
 from leases import lease as leases
 from leases.holder import Holder
@@ -169,7 +169,7 @@ def _advance(
     validation.refuse(findings, "the handoff cannot be committed any more")
     number = 1 if head is None else head[0] + 1
     try:
-        _write(store, workstream, value, number, by)
+        _write(store, workstream, value, number, by, warnings(findings))
     except sqlite3.IntegrityError as error:
         raise conflict(store, workstream, value.base) from error
     row = _row(store, workstream, number)
@@ -228,7 +228,14 @@ def _head_facts(store: Store, workstream: Workstream) -> dict[str, object] | Non
     return facts
 
 
-def _write(store: Store, workstream: Workstream, value: Prepared, number: int, by: Author) -> None:
+def _write(
+    store: Store,
+    workstream: Workstream,
+    value: Prepared,
+    number: int,
+    by: Author,
+    warned: tuple[Finding, ...],
+) -> None:
     db = store.db
     around = store.one(
         "SELECT at_seq, author_session, run FROM handoff_prepared WHERE prepared_id = ?",
@@ -238,14 +245,15 @@ def _write(store: Store, workstream: Workstream, value: Prepared, number: int, b
     db.execute(
         """
         INSERT INTO handoff_revision (workstream, revision, scope_id, content, content_digest,
-            prepared_id, committed_at, author, author_session, committed_by, git, at_seq, run)
-        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)
+            prepared_id, committed_at, author, author_session, committed_by, warnings, git,
+            at_seq, run)
+        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
         """,
         (
             *(workstream.id, number, workstream.uid, rows.content_json(value.content)),
             *(value.content_digest, value.prepared_id, store.clock.now_ms()),
             *(rows.author_json(value.author), session, rows.author_json(by)),
-            *(rows.git_json(value.git), at_seq, run),
+            *(rows.warnings_json(warned), rows.git_json(value.git), at_seq, run),
         ),
     )
     if number == 1:

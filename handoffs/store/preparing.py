@@ -66,6 +66,8 @@ class Circumstances:
     git: GitSnapshot | None = None
     run: str | None = None
     receipt: str | None = None
+    warnings: tuple[Finding, ...] | None = None
+    """What did not refuse the words; None: they were not looked at."""
 
 
 def prepare(
@@ -92,6 +94,7 @@ def prepare(
         *unsupported(occasion),
     )
     validation.refuse(findings, "the handoff cannot be prepared like this")
+    around = replace(around, warnings=warnings(findings))
     with store.transaction():
         value, existed = insert(store, workstream, content, around)
     return PreparedAnswer(prepared=value, warnings=warnings(findings), existed=existed)
@@ -146,9 +149,9 @@ def insert(
         """
         INSERT INTO handoff_prepared (prepared_id, workstream, scope_id, base_revision, base_digest,
             content, content_digest, reasons, created_at, author, author_kind, author_session,
-            observations, statement, policy, objective_digest, git, at_seq, at_revision, run,
-            receipt)
-        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+            observations, statement, policy, warnings, objective_digest, git, at_seq, at_revision,
+            run, receipt)
+        VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
         """,
         (
             *(name, workstream.id, workstream.uid),
@@ -157,6 +160,7 @@ def insert(
             *(value.created_at, rows.author_json(around.author), str(around.author.kind)),
             *(around.author_session, rows.observations_json(around.observations)),
             *(value.statement, None if around.policy is None else around.policy.text()),
+            rows.warnings_json(around.warnings or ()),
             *(value.objective_digest, rows.git_json(around.git)),
             *(
                 0 if head_seq is None else head_seq["head_seq"],
@@ -216,11 +220,12 @@ def _once_more(store: Store, known: Prepared, around: Circumstances) -> Prepared
     value = _taken_out(store, value, around)
     store.db.execute(
         "UPDATE handoff_prepared SET abandoned_at = NULL, reasons = ?, observations = ?,"
-        " statement = ? WHERE prepared_id = ?",
+        " statement = ?, warnings = coalesce(?, warnings) WHERE prepared_id = ?",
         (
             json.dumps([str(reason) for reason in value.reasons]),
-            rows.observations_json(value.observations),
-            *(value.statement, known.prepared_id),
+            *(rows.observations_json(value.observations), value.statement),
+            None if around.warnings is None else rows.warnings_json(around.warnings),
+            known.prepared_id,
         ),
     )
     if taken_up:

@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from handoffs.models import ActorKind, Author, Content, GitSnapshot, Prepared, Revision, Target
+from handoffs.models import (
+    ActorKind,
+    Author,
+    Content,
+    Finding,
+    GitSnapshot,
+    Prepared,
+    Revision,
+    Target,
+)
 from handoffs.store import rows
 from handoffs.stored import content_from
 from ledger.errors import BadDataError, UnavailableError, UsageError
@@ -56,6 +65,8 @@ class Found(NamedTuple):
     """Name of the workstream that a transferred one came from."""
     source_id: int | None = None
     """Row id of it: its evidence is there."""
+    warnings: tuple[Finding, ...] = ()
+    """What was found about it and did not refuse it, when it was prepared or committed."""
 
     @property
     def target(self) -> Target:
@@ -243,6 +254,7 @@ def of_revision(row: sqlite3.Row) -> Found:
         git=rows.git_from(row["git"]),
         at_seq=row["at_seq"],
         run=row["run"],
+        warnings=rows.warnings_from(row["warnings"]),
     )
 
 
@@ -260,6 +272,7 @@ def of_prepared(row: sqlite3.Row) -> Found:
         git=rows.git_from(row["git"]),
         at_seq=row["at_seq"],
         run=row["run"],
+        warnings=rows.warnings_from(row["warnings"]),
     )
 
 

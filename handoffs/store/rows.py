@@ -22,6 +22,7 @@ from handoffs.models import (
     Content,
     EvidenceCheck,
     EvidenceState,
+    Finding,
     GitRelation,
     GitSnapshot,
     HostObservation,
@@ -34,6 +35,7 @@ from handoffs.models import (
     Ref,
     RefKind,
     Revision,
+    Severity,
     Target,
 )
 from handoffs.stored import content_from
@@ -86,6 +88,23 @@ def git_from(raw: str | None) -> GitSnapshot | None:
         dirty_digest=value.get("dirty_digest"),
         tree=value.get("tree"),
     )
+
+
+def warnings_json(items: Iterable[Finding]) -> str:
+    """Return findings as their column holds them, without what they have for programs."""
+    parts = [[item.code, item.field, item.detail, item.fix] for item in items]
+    return json.dumps(parts, ensure_ascii=False)
+
+
+def warnings_from(raw: str) -> tuple[Finding, ...]:
+    """Return the warnings of a column."""
+    try:
+        return tuple(
+            Finding(code=code, field=field, detail=detail, fix=fix, severity=Severity.WARNING)
+            for code, field, detail, fix in json.loads(raw)
+        )
+    except (ValueError, TypeError) as error:
+        raise _damaged("warnings", error) from error
 
 
 def observations_json(items: Iterable[HostObservation]) -> str:

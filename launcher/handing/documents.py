@@ -86,6 +86,7 @@ def found_document(store: Store, workstream: Workstream, found: Found) -> dict[s
         "transfer": str(standing.transfer),
         "returned_as": None if standing.returned_as is None else str(standing.returned_as),
         "coverage": str(standing.coverage),
+        "warnings": [item.value() for item in found.warnings],
     }
 
 
@@ -104,6 +105,7 @@ def received_document(received: Received) -> dict[str, Any]:
         "superseded": received.superseded,
         "evidence": [evidence_value(item) for item in received.evidence],
         "reestablish": list(received.reestablish),
+        "warnings": [item.value() for item in found.warnings],
         "live_observed": {
             "relation": str(received.live_observed.relation),
             "dirty": received.live_observed.dirty,
@@ -123,6 +125,7 @@ def handed(received: Received) -> Handed:
         at=found.created_at,
         evidence=received.evidence,
         superseded=received.superseded,
+        warnings=found.warnings,
     )
 
 

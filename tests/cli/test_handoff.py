@@ -178,6 +178,17 @@ def test_the_next_harness_is_given_the_handoff(busy: Desk) -> None:
     assert busy.ok("briefing", "codex").out.count("Handoff [person]") == 1
 
 
+def test_what_was_not_perfect_about_a_handoff_is_shown_to_its_receiver(busy: Desk) -> None:
+    name = prepare(busy, next_action={"text": "Write the rest of it", "evidence": []})
+    listed = call(busy, "show", name)["data"]["warnings"]
+    assert [item["code"] for item in listed] == ["next_action_no_anchor"]
+    call(busy, "commit", name)
+    received = call(busy, "receive")["data"]
+    assert [item["severity"] for item in received["warnings"]] == ["W"]
+    for text in (busy.ok("handoff", "receive").out, busy.ok("briefing", "claude").out):
+        assert "warning: next_action_no_anchor next_action: " in text
+
+
 def test_a_rollover_starts_a_new_session_from_the_handoff(busy: Desk) -> None:
     busy.ok("run", "codex", "exec", "again")
     assert "resume" in busy.calls()[-1]["args"]
