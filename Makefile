@@ -6,7 +6,8 @@ PYTEST_ARGS ?= -n 2 --dist loadgroup
 
 .PHONY: demo test lint types layers check bench bench-handoff setup harnesses clean
 
-demo: setup harnesses
+demo: setup
+	@$(PY) scripts/install_harnesses.py --optional --only codex --only claude
 	@$(PY) scripts/demo.py
 
 test: setup harnesses

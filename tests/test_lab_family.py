@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 
 WITH_TOOLS = tuple(name for name in FAMILY if name != "aider")
 WORK = (
-    "say: going ;; run: echo $((40+2)) && false ;; write: a.txt => one\\ntwo\\n ;; read: a.txt"
+    "say: going ;; run: expr 40 + 2 && false ;; write: a.txt => one\\ntwo\\n ;; read: a.txt"
     " ;; edit: a.txt => two => three ;; say: plover is done"
 )
 
@@ -72,10 +72,9 @@ def test_a_new_session_takes_the_chosen_id(home: FamilyHome) -> None:
     assert any(chosen[:8] in str(path) for path in shot.files)
 
 
-@pytest.mark.parametrize("name", FAMILY)
-def test_a_failing_model_is_told(home: FamilyHome, name: str) -> None:
+@pytest.mark.parametrize("name", ["pi", "grok"])
+def test_a_refusing_model_ends_the_turn(home: FamilyHome, api: ScriptedServer) -> None:
     shot = one_shot(home, "fail: unauthorized")
-    told = (shot.out + shot.err).lower()
-    assert any(word in told for word in ("401", "api key", "unauth", "invalid", "auth")), told
-    # aider, Gemini's… see ELEVEN for what each makes of its exit status.
-    assert name in FAMILY
+    assert shot.code == 1
+    assert "Incorrect API key" in shot.err
+    assert len(api.turns) == 1

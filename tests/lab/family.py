@@ -322,7 +322,9 @@ def _omp(home: Path, url: str, trusted: tuple[Path, ...]) -> dict[str, str]:
     agent = home / ".omp/agent"
     # JSON is YAML.
     _write(agent / "models.yml", {"providers": {"scripted": _pi_provider(url)}})
-    _write(agent / "config.yml", {"modelRoles": {"default": f"scripted/{MODEL}"}})
+    # Without the version the terminal interface begins with five steps of setting up.
+    config = {"modelRoles": {"default": f"scripted/{MODEL}"}, "setupVersion": 2}
+    _write(agent / "config.yml", config)
     return {}
 
 

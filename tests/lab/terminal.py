@@ -69,6 +69,8 @@ class Terminal:
             timeout=None,
         )
         self._child.delaybeforesend = None
+        # A killed program with many threads is not gone after pexpect's tenth of a second.
+        self._child.ptyproc.delayafterterminate = 1.0
         self.pid: int = self._child.pid
         self.raw = b""
         """Everything that the program has written."""
