@@ -77,14 +77,14 @@ def worn_out(store: Store, session: SessionRow, limits: Thresholds) -> str | Non
     It is full, and the last run that resumed it ended at once without an answer; whatever other
     sessions were run since.
     """
-    last = runs.last_resume(store, session)
-    if last is None or last.spawned_at is None or last.ended_at is None:
+    found = facts.pressure(store, [session.id]).get(session.id)
+    signs = policy.signs(found, limits)
+    last = runs.last_resume(store, session) if signs else None
+    if found is None or last is None or last.spawned_at is None or last.ended_at is None:
         return None
     if last.ended_at - last.spawned_at > AT_ONCE_MS:
         return None
-    found = facts.pressure(store, [session.id]).get(session.id)
-    signs = policy.signs(found, limits)
-    if found is None or not signs or _answered(store, session, last.id, last.spawned_at):
+    if _answered(store, session, last.id, last.spawned_at):
         return None
     return f"the last run of this session ended at once without an answer, and {_why(found, signs)}"
 

@@ -128,10 +128,11 @@ def before(store: Store, run: RunRow) -> RunRow | None:
 def last_resume(store: Store, session: SessionRow) -> RunRow | None:
     """Return the newest run that resumed a session, among the newest 200 of its workstream."""
     row = store.one(
-        "SELECT * FROM (SELECT * FROM run WHERE workstream = ?"
+        "SELECT * FROM run WHERE id = (SELECT id FROM"
+        " (SELECT id, started_at, native_id, store, mode, spawned_at FROM run WHERE workstream = ?"
         " ORDER BY started_at DESC, id DESC LIMIT 200)"
         " WHERE native_id = ? AND store = ? AND mode = 'resume' AND spawned_at IS NOT NULL"
-        " ORDER BY started_at DESC, id DESC LIMIT 1",
+        " ORDER BY started_at DESC, id DESC LIMIT 1)",
         *(session.workstream, session.native_id, session.store),
     )
     return None if row is None else _run(row)
