@@ -147,6 +147,15 @@ def live_run(store: Store) -> RunRow | None:
     return run
 
 
+def our_command() -> str:
+    """Return how the caller calls us once more: a harness's shell may not find the plain name."""
+    if not inside_harness():
+        return "workstream"
+    from launcher import launching
+
+    return launching.our_command()
+
+
 # --- receipts -------------------------------------------------------------------------------------
 
 

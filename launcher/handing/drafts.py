@@ -30,6 +30,7 @@ from launcher.handing.bench import (
     answering,
     finding_entry,
     of_reading,
+    our_command,
     tell_findings,
     writing,
 )
@@ -139,7 +140,7 @@ def _prepare_asked(bench: Bench, asked: AgentDraft, *, as_json: bool) -> None:
         return
     click.echo(name)
     tell_findings(done.warnings)
-    say(f"commit it with: workstream handoff commit {name}")
+    say(f"commit it with: {our_command()} handoff commit {name}")
 
 
 def _around(bench: Bench, asked: AgentDraft) -> Circumstances:

@@ -10,7 +10,15 @@ from handoffs.store import committing, reading
 from handoffs.store import preparing as records
 from handoffs.store.preparing import Circumstances, PreparedAnswer
 from launcher.handing import composing, occasions
-from launcher.handing.bench import Bench, answering, given, or_receipt, tell_findings, writing
+from launcher.handing.bench import (
+    Bench,
+    answering,
+    given,
+    or_receipt,
+    our_command,
+    tell_findings,
+    writing,
+)
 from launcher.handing.documents import author_document, prepared_document
 from launcher.handing.occasions import Given
 from launcher.output import emit_json, iso, say
@@ -47,7 +55,7 @@ def prepare(
         else:
             click.echo(answer.prepared.prepared_id)
             tell_findings(answer.warnings)
-            say(f"commit it with: workstream handoff commit {answer.prepared.prepared_id}")
+            say(f"commit it with: {our_command()} handoff commit {answer.prepared.prepared_id}")
         return 0
 
     def payload() -> dict[str, object]:

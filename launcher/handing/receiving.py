@@ -21,7 +21,14 @@ from handoffs.store import receiving
 from handoffs.store.answering import Answer
 from handoffs.store.receiving import Received
 from launcher.handing.answered import receipt_document
-from launcher.handing.bench import Bench, answering, of_reading, or_receipt, writing
+from launcher.handing.bench import (
+    Bench,
+    answering,
+    of_reading,
+    or_receipt,
+    our_command,
+    writing,
+)
 from launcher.handing.documents import lines, received_document
 from launcher.output import emit_json, say
 from launcher.reading import answer, reading
@@ -136,8 +143,6 @@ def _received(bench: Bench, target: str) -> Received:
 
 def _ask_for_outcome(key: str) -> None:
     """Tell the one command that says how the accepted work ended."""
-    from launcher.launching import our_command
-
     say(
         f"when it has ended, say how: {our_command()} handoff outcome completed"
         f" --receipt {shlex.quote(key)} --summary HOW"
