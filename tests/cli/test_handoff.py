@@ -150,6 +150,20 @@ def test_edit_prepares_what_the_editor_leaves(busy: Desk, tmp_path: Path) -> Non
     assert "please mend a.py" in shown["content"]["objective"]
 
 
+def test_edit_looks_at_its_reasons_before_the_editor_opens(busy: Desk, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\ntouch {opened}\n")
+    editor.chmod(0o755)
+    words = ("handoff", "edit", "--json", "--reason", "context_quality")
+    refused = busy.run(*words, env={"EDITOR": str(editor)})
+    assert (refused.code, codes(refused.envelope)) == (65, ["statement_missing"])
+    assert not opened.exists()
+    made = busy.ok(*words, "--said-by", "ada: it forgets", env={"EDITOR": str(editor)})
+    assert made.data["statement"] == "ada: it forgets"
+    assert opened.exists()
+
+
 def test_list_diff_and_report_agree(busy: Desk) -> None:
     call(busy, "commit", prepare(busy))
     listed = call(busy, "list")["data"]
@@ -160,6 +174,13 @@ def test_list_diff_and_report_agree(busy: Desk) -> None:
     assert changed["diff"]
     (entry,) = call(busy, "report")["data"]["workstreams"]
     assert (entry["leading"], entry["never_received"]) == ("r1", ["r1"])
+    assert (entry["density"]["handoffs"], entry["density"]["sessions"]) == (1, 1)
+    assert (entry["stale"], entry["stale_because"], entry["unsaved_sessions"]) == (False, [], [])
+    told = busy.ok("handoff", "report").out
+    assert "density: 1 handoff in 1 session and " in told
+    assert "never received: r1" in told
+    call(busy, "report", "-n", "1", "--all")
+    assert call(busy, "report", "--skip", "1")["data"] == {"workstreams": [], "left_out": 0}
 
 
 def test_an_abandoned_one_does_not_lead(busy: Desk) -> None:
