@@ -247,7 +247,7 @@ def test_neither_hooks_nor_servers_of_the_person_run(stage: Stage) -> None:
     (stage.claude.store / ".claude.json").write_text(json.dumps(state))
     config = stage.codex.store / "config.toml"
     notify = f'notify = ["/bin/sh", "-c", "touch {ran}"]\n'
-    table = f'\n[mcp_servers."their own"]\ncommand = "/bin/sh"\nargs = ["-c", "touch {ran}; cat"]\n'
+    table = f'\n[mcp_servers.theirs]\ncommand = "/bin/sh"\nargs = ["-c", "touch {ran}; cat"]\n'
     config.write_text(notify + config.read_text() + table)
     for name in ("codex", "claude"):
         answers(stage, name, GOOD)
