@@ -9,7 +9,7 @@ import click
 
 VERBS: Final[dict[str, tuple[str, str]]] = {
     # name: (module, one line)
-    "draft": ("drafts", "Write a handoff from what the ledger knows."),
+    "draft": ("drafts", "Write a handoff from the ledger, or have the agent write it."),
     "edit": ("drafts", "Edit a handoff until it is clean, and prepare it."),
     "prepare": ("preparing", "Check a handoff and keep it, ready to be committed."),
     "commit": ("preparing", "Make a prepared handoff the one that counts."),

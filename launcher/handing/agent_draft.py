@@ -109,7 +109,7 @@ def ask(bench: Bench, name: str, *, seconds: float = TIME_LIMIT) -> AgentDraft:
             f"{asked.adapter.title} cannot be asked about a session without changing it",
             next_step=f"These can: {', '.join(askable())}",
         )
-    talk = _Talk(bench, asked, asked.adapter, time.monotonic() + seconds)
+    talk = _Talk(bench, asked, asked.adapter, seconds)
     content, failure = None, None
     try:
         content = talk.hold()
@@ -128,13 +128,12 @@ def ask(bench: Bench, name: str, *, seconds: float = TIME_LIMIT) -> AgentDraft:
 class _Talk:
     """The question, the answers, the corrections."""
 
-    def __init__(
-        self, bench: Bench, asked: asking.Asked, adapter: Askable, deadline: float
-    ) -> None:
+    def __init__(self, bench: Bench, asked: asking.Asked, adapter: Askable, seconds: float) -> None:
         self._bench = bench
         self._asked = asked
         self._adapter = adapter
-        self._deadline = deadline
+        self._seconds = seconds
+        self._deadline = time.monotonic() + seconds
         self.session: SessionRow | None = None
         self.attempts: list[Attempt] = []
 
@@ -146,7 +145,8 @@ class _Talk:
         known = self._known(chosen.session)
         say(
             f"asking {self._asked.entry.name} for a handoff, in a fork of its session"
-            f" {chosen.session.native_id}; this calls its model"
+            f" {chosen.session.native_id}; this calls its model and takes at most"
+            f" {self._seconds:.0f} s"
         )
         earlier: Earlier | None = None
         for number in range(1, ATTEMPTS + 1):

@@ -69,7 +69,7 @@ def draft(
     form: str,
     as_json: bool,
 ) -> int:
-    """Print a handoff made from the ledger alone; edit it, and give it to `handoff prepare`.
+    """Print a handoff, made from the ledger alone; edit it, and give it to `handoff prepare`.
 
     --with asks the agent that did the work, in a fork of its session that can change nothing and
     is not kept; this calls its model. What it writes is checked like anything that is prepared,

@@ -168,6 +168,22 @@ def test_an_objective_that_was_given_has_to_come_back(asker: Asker) -> None:
     assert '"Feed the walrus"' in asker.questions[0]["question"]
 
 
+def test_a_configured_entry_is_asked_in_its_own_home(desk: Desk, tmp_path: Path) -> None:
+    home = tmp_path / "second-home"
+    config = desk.home / "config" / "workstream" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[harness.second]\nuse = "claude"\nhome = "{home}"\nargs = ["--model=m"]\n')
+    desk.claude("say: the first one")
+    desk.ok("run", "second", "-p", "say: the second one")
+    asker = Asker(desk, tmp_path)
+    made = {**GOOD, "state": GOOD["state"][1:]}
+    data = asker.answers(made).data(name="second")
+    assert data["author"]["harness"] == "second"
+    (asked,) = asker.questions
+    assert asked["env"]["CLAUDE_CONFIG_DIR"] == str(home)
+    assert "--model=m" in asked["args"]
+
+
 def test_an_answer_in_a_code_block_is_read(asker: Asker) -> None:
     text = f"```json\n{json.dumps(GOOD, indent=1)}\n```\n"
     assert asker.answers(text).data()["author"]["kind"] == "agent"
