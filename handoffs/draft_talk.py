@@ -21,8 +21,10 @@ EARLIER: Final = 8
 BINDING: Final = 4
 """Of the earlier ones, so many places are kept for rules, corrections and things put off."""
 ON_THE_WAY: Final = 3
-LOOKED_AT: Final = 40
+LOOKED_AT: Final = 30
 """Newest messages among which those that say something are looked for."""
+TEXT_BYTES: Final = 64 * 1024
+"""Of one message; what lies beyond is not looked at."""
 
 NEAR: Final = 500
 """Events before an answer among which what it answers is looked for."""
@@ -60,7 +62,8 @@ def talk(
     mine = _of_run(store, run, EventKind.USER_MESSAGE, LOOKED_AT, boundary)
     asked = _telling(mine[:-1])[-(ASKED - 1) :]
     asked = [*asked, *mine[-1:]]
-    said = _of_run(store, run, EventKind.ASSISTANT_MESSAGE, LOOKED_AT, boundary)
+    wanted = 1 if complete else LOOKED_AT
+    said = _of_run(store, run, EventKind.ASSISTANT_MESSAGE, wanted, boundary)
     before = asked[0].seq if asked else workstream.head_seq + 1
     earlier = [
         event
@@ -107,27 +110,28 @@ def is_request(text: str) -> bool:
 
 def _of_run(store: Store, run: RunRow, kind: EventKind, limit: int, after: int) -> list[EventRow]:
     rows = store.all(
-        "SELECT seq FROM event INDEXED BY event_run WHERE run = ? AND kind = ? AND workstream = ?"
+        "SELECT eid FROM event INDEXED BY event_run WHERE run = ? AND kind = ? AND workstream = ?"
         " AND seq > ? ORDER BY seq DESC LIMIT ?",
         *(run.id, str(kind), run.workstream, after, 3 * limit),
     )
-    return _active(store, run.workstream, [int(row["seq"]) for row in rows])[-limit:]
+    return _active(store, [int(row["eid"]) for row in rows])[-limit:]
 
 
 def _of_workstream(store: Store, workstream: Workstream, after: int, before: int) -> list[EventRow]:
     rows = store.all(
-        "SELECT seq FROM event INDEXED BY event_user WHERE workstream = ? AND seq > ? AND seq < ?"
+        "SELECT eid FROM event INDEXED BY event_user WHERE workstream = ? AND seq > ? AND seq < ?"
         " AND kind = 'user_message' AND EXISTS (SELECT 1 FROM session"
         " WHERE session.id = event.session AND deliver = 1) ORDER BY seq DESC LIMIT ?",
         *(workstream.id, after, before, LOOKED_AT),
     )
-    return _active(store, workstream.id, [int(row["seq"]) for row in rows])
+    return _active(store, [int(row["eid"]) for row in rows])
 
 
-def _active(store: Store, workstream: int, newest_first: list[int]) -> list[EventRow]:
+def _active(store: Store, eids: list[int]) -> list[EventRow]:
     """Return the events that were not withdrawn and have a text, oldest first."""
-    found = [events.get(store, workstream, str(seq)) for seq in reversed(newest_first)]
-    return [event for event in found if event.branch is Branch.ACTIVE and event.text.strip()]
+    found = events.by_eids(store, eids, text_bytes=TEXT_BYTES)
+    kept = (event for event in found.values() if event.branch is Branch.ACTIVE)
+    return sorted((event for event in kept if event.text.strip()), key=lambda event: event.seq)
 
 
 def _answered(store: Store, workstream: Workstream, message: EventRow) -> EventRow | None:
