@@ -23,6 +23,7 @@ HARNESSES: Final[dict[str, tuple[str, ...]]] = {
     "codex": (),
     "claude": ("claude-code",),
     "pi": (),
+    "qwen": ("qwen-code",),
 }
 """Name -> the other names that people type, in the order in which harnesses are offered."""
 _BY_ALIAS: Final = {alias: name for name, more in HARNESSES.items() for alias in more}

@@ -26,6 +26,22 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "TRACEPARENT",
     ),
     "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_VERSION"),
+    "qwen": (
+        "QWEN_CODE",
+        "QWEN_CODE_SESSION_ID",
+        "QWEN_CODE_AGENT_ID",
+        "QWEN_CODE_PROMPT_ID",
+        "QWEN_CODE_MODEL",
+        "QWEN_CODE_MODEL_IDENTITY",
+        "QWEN_CODE_PROJECT_DIR",
+        "QWEN_CODE_CLI",
+        "QWEN_CODE_LAUNCHER_PID",
+        "QWEN_CODE_NO_RELAUNCH",
+        "QWEN_CODE_STARTUP_VERSION",
+        "QWEN_CODE_MANAGED_NPM_ROOT",
+        "QWEN_CODE_MANAGED_NPM_PIN",
+        "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE",
+    ),
 }
-"""Observed in hooks and tools of Claude Code 2.1 and Codex 0.171."""
+"""Observed in hooks and tools of Claude Code 2.1, Codex 0.171 and Qwen Code 0.24."""
 ALL: Final = tuple(dict.fromkeys(name for marks in MARKS.values() for name in marks))
