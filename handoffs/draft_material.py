@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs import imported_checks
 from handoffs.draft_talk import Talk, is_request, talk
+from handoffs.facts import Comparison, changed_since
 from handoffs.imported_checks import ImportedCheck
+from handoffs.ledger_facts import LedgerFacts
 from handoffs.models import CheckStatus, Disposition, Outcome, Receipt, Ref, RefKind
 from handoffs.resolver import plain_event_ref
-from handoffs.store import answering, checks, leading, reading, receipts
+from handoffs.store import answering, checks, leading, receipts
 from handoffs.store.reading import Found
 from ledger import events, facts, limits, runs, sessions, workstreams
 from ledger.model import Branch, EventRow, RunRow, SessionRow, Workstream
@@ -27,6 +29,8 @@ CHECKS: Final = 4
 CHANGES: Final = 200
 """Newest file changes that are looked at."""
 _FIRST_MESSAGES: Final = 20
+_REVISIONS: Final = 200
+"""Newest revisions among which the one that completed the work before is looked for."""
 FAILED: Final = (CheckStatus.FAILED, CheckStatus.TIMED_OUT)
 """Statuses of a check that needs somebody."""
 
@@ -41,8 +45,8 @@ class Check:
     failures: int | None
     at: int
     ref: Ref
-    changed_after: bool
-    """A file was changed by a tool after it."""
+    since: Comparison
+    """Whether files were changed after it."""
 
 
 class Plan(NamedTuple):
@@ -95,8 +99,13 @@ class Material:
     """How the accepted work is said to have ended."""
 
 
-def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int]) -> Material | None:
-    """Return the material of a run; None when nothing visible happened or nothing was asked."""
+def collect(
+    store: Store, workstream: Workstream, run: RunRow, active: set[int], known: LedgerFacts
+) -> Material | None:
+    """Return the material of a run; None when nothing visible happened or nothing was asked.
+
+    `known` compares trees with the tree at the end of the run.
+    """
     touched = [item.session for item in runs.sessions_of(store, run) if item.session in active]
     if not touched:
         return None
@@ -125,7 +134,7 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
             complete=turn is not None and turn[1] == "complete",
         ),
         changed=_changed(store, workstream, boundary, run.worktree),
-        checks=_checks(store, workstream, boundary),
+        checks=_checks(store, workstream, boundary, known),
         plan=_plan(store, workstream, run, boundary),
         turn=None if turn is None else (turn[1], turn[2]),
         unanswered=None if turn is None else _unanswered(store, run, turn[0]),
@@ -138,11 +147,13 @@ def collect(store: Store, workstream: Workstream, run: RunRow, active: set[int])
 
 def _boundary(store: Store, workstream: Workstream) -> int:
     """Return the event after which the present work began: a completed handoff, or a /clear."""
-    last = 0
-    for found in reading.revisions(store, workstream, limit=10):
-        if found.content.disposition is Disposition.COMPLETE:
-            last = found.at_seq
-            break
+    done = store.one(
+        "SELECT at_seq FROM (SELECT revision, at_seq, content FROM handoff_revision"
+        " WHERE workstream = ? ORDER BY revision DESC LIMIT ?)"
+        " WHERE instr(content, ?) ORDER BY revision DESC LIMIT 1",
+        *(workstream.id, _REVISIONS, f'"disposition":"{Disposition.COMPLETE}"'),
+    )
+    last = 0 if done is None else int(done["at_seq"])
     row = store.one(
         "SELECT max(born_through) AS seq FROM session WHERE workstream = ? AND born = 'clear'"
         " AND EXISTS (SELECT 1 FROM membership WHERE membership.session = session.id)",
@@ -186,45 +197,54 @@ def _relative(path: str, worktree: str) -> str:
     return os.path.relpath(path, worktree)
 
 
-def _checks(store: Store, workstream: Workstream, boundary: int) -> tuple[Check, ...]:
-    last_change = facts.last_change(store, workstream.id) or 0
+class _Ran(NamedTuple):
+    """One run of a check."""
+
+    at: int
+    ref: Ref
+    command: str
+    row: checks.CheckRow | ImportedCheck
+
+
+def _checks(
+    store: Store, workstream: Workstream, boundary: int, known: LedgerFacts
+) -> tuple[Check, ...]:
     after = _time(store, workstream, boundary)
     recorded = [
-        Check(
-            command=item.command,
-            status=item.status,
-            exit_code=item.exit_code,
-            failures=item.failures,
-            at=item.ended_at,
-            ref=Ref(kind=RefKind.CHECK, id=item.id, digest=item.digest),
-            changed_after=last_change > item.ended_at,
-        )
-        for item in checks.of_workstream(store, workstream, after=after)
+        _Ran(row.ended_at, _check_ref(row.id, row.digest), row.command, row)
+        for row in checks.of_workstream(store, workstream, after=after)
     ]
     imported = [
-        _imported(item, last_change)
+        _Ran(item.at, _check_ref(item.id, item.digest), item.command, item)
         for item in imported_checks.recent(store, workstream, after=boundary)
+        if not item.forgotten  # what cannot be cited supports nothing
     ]
-    return _newest_of_each([*recorded, *imported])
+    return tuple(_checked(ran, known) for ran in _newest_of_each([*recorded, *imported]))
 
 
-def _imported(item: ImportedCheck, last_change: int) -> Check:
+def _check_ref(name: str, digest: str) -> Ref:
+    return Ref(kind=RefKind.CHECK, id=name, digest=digest)
+
+
+def _checked(ran: _Ran, known: LedgerFacts) -> Check:
+    row = ran.row
+    fact = known.of_imported(row) if isinstance(row, ImportedCheck) else known.of_recorded(row)
     return Check(
-        command=item.command,
-        status=item.status,
-        exit_code=item.exit_code,
-        failures=item.failures,
-        at=item.at,
-        ref=Ref(kind=RefKind.CHECK, id=item.id, digest=item.digest),
-        changed_after=last_change > item.at,
+        command=ran.command,
+        status=fact.status,
+        exit_code=fact.exit_code,
+        failures=fact.failures,
+        at=ran.at,
+        ref=ran.ref,
+        since=changed_since(fact, known.last_change),
     )
 
 
-def _newest_of_each(found: Iterable[Check]) -> tuple[Check, ...]:
-    newest: dict[str, Check] = {}
-    for check in sorted(found, key=lambda item: (item.at, item.ref), reverse=True):
-        newest.setdefault(" ".join(check.command.split()), check)
-    return tuple(newest.values())[:CHECKS]
+def _newest_of_each(found: Iterable[_Ran]) -> list[_Ran]:
+    newest: dict[str, _Ran] = {}
+    for ran in sorted(found, key=lambda item: (item.at, item.ref), reverse=True):
+        newest.setdefault(" ".join(ran.command.split()), ran)
+    return list(newest.values())[:CHECKS]
 
 
 def _plan(store: Store, workstream: Workstream, run: RunRow, boundary: int) -> Plan | None:

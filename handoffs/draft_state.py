@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs.draft_material import FAILED, Check, Material, refs
 from handoffs.draft_words import code, day, moment, quoted
+from handoffs.facts import Comparison
 from handoffs.ledger_facts import snapshot_ref
-from handoffs.models import ActorKind, ReceiptStatus, Ref, RefKind, Statement
+from handoffs.models import ActorKind, CheckStatus, ReceiptStatus, Ref, RefKind, Statement
 from handoffs.repository import snapshot
 from ledger.gitstate import GitState
 from ledger.visible import show
@@ -134,17 +135,29 @@ def _of_check(check: Check, rank: int) -> Said:
 
 def _check_words(check: Check) -> str:
     command = code(check.command, 160)
-    how = "ended without a known result"
-    if str(check.status) == "passed":
-        how = "exit 0"
-    elif check.exit_code is not None:
-        how = f"exit {check.exit_code}"
-    if check.status in FAILED:
-        how = f"failed ({how}" + (f", {check.failures} failures)" if check.failures else ")")
-    elif str(check.status) == "unknown" and check.exit_code is not None:
-        how += ", which does not tell whether it is green"
-    after = "; files were changed after it" if check.changed_after else ""
-    return f"Check {command} at {moment(check.at)}: {how}{after}."
+    line = "" if check.exit_code is None else f"exit {check.exit_code}"
+    how = "its result is not known"
+    if check.status is CheckStatus.PASSED:
+        how = "passed" + (f" ({line})" if check.exit_code == 0 else " by its summary")
+    elif check.status is CheckStatus.TIMED_OUT:
+        how = f"was ended by a time limit ({line or 'no exit code'})"
+    elif check.status in FAILED:
+        counted = f"{check.failures} failures" if check.failures else ""
+        how = f"failed ({', '.join(filter(None, (line, counted)))})"
+    elif check.status is CheckStatus.UNAVAILABLE:
+        how = f"could not be started ({line or 'no exit code'})"
+    elif check.exit_code == 0:
+        how += ", the exit code of the line does not tell it"
+    elif line:
+        how += f" ({line})"
+    return f"Check {command} at {moment(check.at)}: {how}{_SINCE[check.since]}."
+
+
+_SINCE: Final = {
+    Comparison.CHANGED: "; files were changed after it",
+    Comparison.SAME: "; no tracked file was changed after it",
+    Comparison.UNKNOWN: "; no change of a file after it is known",
+}
 
 
 def _changed_words(material: Material) -> str:

@@ -16,6 +16,7 @@ from handoffs.draft_material import Material, collect
 from handoffs.draft_next import next_step
 from handoffs.draft_state import Said, statements
 from handoffs.draft_words import day, flat
+from handoffs.facts import Comparison
 from handoffs.ledger_facts import LedgerFacts
 from handoffs.models import (
     DRAFT_BYTES,
@@ -31,6 +32,7 @@ from handoffs.models import (
 from handoffs.repository import snapshot
 from handoffs.scrubbing import scrubbed
 from handoffs.store import drafts
+from ledger import workstreams
 from ledger.gitstate import GitState
 from ledger.model import RunRow, Workstream
 from ledger.visible import show
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
     from ledger.store import Store
 
 OBJECTIVE_BYTES: Final = 600
+COMPARE_MS: Final = 100
+"""Time for comparing trees: every run that ends waits for it."""
+_ROOM: Final = 2 * 1024
+"""What the rest of a draft gets beside a long objective."""
 
 
 def draft(
@@ -71,7 +77,14 @@ def compose(
     recovery: bool = False,
 ) -> Content | None:
     """Return the content of a draft, valid and within its size, or None."""
-    material = collect(store, workstream, run, active)
+    facts = LedgerFacts(
+        store,
+        workstreams.get(store, workstream.id),
+        Path(run.worktree),
+        state=state,
+        compare_ms=COMPARE_MS,
+    )
+    material = collect(store, workstream, run, active, facts)
     if material is None:
         return None
     said = statements(store, material, state)
@@ -80,10 +93,7 @@ def compose(
         said = [blocked, *said]
     omissions = _omissions(material, state, disposition, recovery=recovery)
     content = _fit(material, said, action, disposition, omissions)
-    facts = LedgerFacts(
-        store, material.workstream, Path(run.worktree), content=content, state=state
-    )
-    return _valid(content, facts)
+    return _valid(_with_stale(content, material), facts)
 
 
 # --- the parts ------------------------------------------------------------------------------------
@@ -146,11 +156,24 @@ def _fit(
                 omissions=tuple(notes),
             )
         )
-        if len(content_bytes(content)) <= DRAFT_BYTES or len(kept) <= 1:
+        objective = len(content.objective.encode("utf-8", "replace"))
+        room = max(DRAFT_BYTES, objective + _ROOM)
+        if len(content_bytes(content)) <= room or len(kept) <= 1:
             return content
         least = max(kept, key=lambda item: item.rank)
         kept.remove(least)
         dropped += 1
+
+
+def _with_stale(content: Content, material: Material) -> Content:
+    """Say which of the checks that are told were run before files changed."""
+    stale = {check.ref for check in material.checks if check.since is Comparison.CHANGED}
+    covers = tuple(field for field, item in content.statements if stale.intersection(item.evidence))
+    if not covers:
+        return content
+    text = "files were changed after these checks were run"
+    note = Omission(kind=OmissionKind.UNVERIFIED_CHECK, text=text, covers=covers)
+    return replace(content, omissions=(*content.omissions, note))
 
 
 def _valid(content: Content, facts: LedgerFacts) -> Content:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 MAX_FILE: Final = 8 * 1024 * 1024
 """Bytes of a cited file that are digested at most."""
+COMPARE_MS: Final = 500
+"""Time for all comparisons of trees together."""
 STATE_MS: Final = 2_000
 """Time for the state of the work tree where a person waits for it and no launch does."""
 LOOKED_AT: Final = 20_000
@@ -58,6 +61,7 @@ class LedgerFacts:
         content: Content | None = None,
         state: GitState | None = None,
         cut: int = 0,
+        compare_ms: int = COMPARE_MS,
     ) -> None:
         self._store = store
         self._workstream = workstream
@@ -66,6 +70,9 @@ class LedgerFacts:
         self._state = state
         self._cut = cut
         self._compared: dict[str, Comparison] = {}
+        self._seen: dict[int, Comparison] = {}
+        """By checkpoint."""
+        self._left_ms = compare_ms
 
     # --- what the protocol asks -----------------------------------------------------------------
 
@@ -87,9 +94,11 @@ class LedgerFacts:
             return None
         recorded = self._recorded(ref.id)
         if recorded is not None:
-            return self._fact(recorded) if recorded.workstream == self._workstream.id else None
+            return (
+                self.of_recorded(recorded) if recorded.workstream == self._workstream.id else None
+            )
         imported = self._imported(ref.id)
-        return None if imported is None else self._imported_fact(imported)
+        return None if imported is None else self.of_imported(imported)
 
     @cached_property
     def last_check(self) -> CheckFact | None:
@@ -100,8 +109,8 @@ class LedgerFacts:
         recorded = checks.newest(self._store, self._workstream)
         imported = imported_checks.recent(self._store, self._workstream)
         if recorded is not None and (not imported or recorded.ended_at >= imported[0].at):
-            return self._fact(recorded)
-        return self._imported_fact(imported[0]) if imported else None
+            return self.of_recorded(recorded)
+        return self.of_imported(imported[0]) if imported else None
 
     @cached_property
     def last_change(self) -> int | None:
@@ -228,7 +237,8 @@ class LedgerFacts:
 
         return imported_checks.by_id(self._store, self._workstream, name)
 
-    def _fact(self, row: checks.CheckRow) -> CheckFact:
+    def of_recorded(self, row: checks.CheckRow) -> CheckFact:
+        """Return what is known of a check that was recorded."""
         return CheckFact(
             id=row.id,
             command=row.command,
@@ -245,7 +255,8 @@ class LedgerFacts:
             self._compared[row.id] = self._compare(row) if known else Comparison.UNKNOWN
         return self._compared[row.id]
 
-    def _imported_fact(self, check: ImportedCheck) -> CheckFact:
+    def of_imported(self, check: ImportedCheck) -> CheckFact:
+        """Return what is known of a check by an agent."""
         if check.id not in self._compared:
             self._compared[check.id] = self._observed(check.at)
         return CheckFact(
@@ -269,11 +280,16 @@ class LedgerFacts:
         before, after = checkpoints.around(
             self._store, self._workstream, at, worktree=str(self._worktree)
         )
-        if after is not None and self._compare(after) is Comparison.CHANGED:
+        if after is not None and self._since(after) is Comparison.CHANGED:
             return Comparison.CHANGED
-        if before is not None and self._compare(before) is Comparison.SAME:
+        if before is not None and self._since(before) is Comparison.SAME:
             return Comparison.SAME
         return Comparison.UNKNOWN
+
+    def _since(self, row: CheckpointRow) -> Comparison:
+        if row.id not in self._seen:
+            self._seen[row.id] = self._compare(row)
+        return self._seen[row.id]
 
     def _compare(self, row: checks.CheckRow | CheckpointRow) -> Comparison:
         """Compare a tree that was observed with the tree now."""
@@ -283,7 +299,12 @@ class LedgerFacts:
         self._state = now
         if now.partial:
             return Comparison.UNKNOWN
-        change = git.changed_between(self._worktree, row, now)
+        if self._left_ms <= 0 and row.head != now.head:
+            return Comparison.UNKNOWN
+        started = time.monotonic()
+        left = max(1, self._left_ms)
+        change = git.changed_between(self._worktree, row, now, timeout_ms=left)
+        self._left_ms -= int(1000 * (time.monotonic() - started))
         for path, what in change.paths:
             if what is not git.PathChange.COMMITTED and _tracked(path, row, now):
                 return Comparison.CHANGED

@@ -136,7 +136,7 @@ def _asserted(sentence: list[str], raw: str, before: list[str]) -> bool:
         conditional = (conditional and mark != ",") or any(
             pattern.search(clause) for pattern in (CONDITIONAL, TIME_OF, RELATIVE)
         )
-        if not (ordered or wished or conditional) and _claims(clause, carried):
+        if not (ordered or wished or conditional) and _claims(clause, carried, mark):
             return True
         if SUBJECT.search(clause):
             carried = clause[-REACH:]
@@ -158,8 +158,11 @@ def _clauses(sentence: list[str]) -> list[tuple[str, str]]:
     return [*found, (mark, spaced(piece))] if piece else found
 
 
-def _claims(clause: str, carried: str | None) -> bool:
-    """Tell whether one clause asserts success; `carried` is the last clause with a check in it."""
+def _claims(clause: str, carried: str | None, mark: str) -> bool:
+    """Tell whether one clause asserts success.
+
+    `carried` is the last clause with a check in it, `mark` what divides this one off.
+    """
     hedge = HEDGE.search(clause)
     for found in NOT_FAILING.finditer(clause):
         first = hedge is None or hedge.start() >= found.start()
@@ -183,7 +186,8 @@ def _claims(clause: str, carried: str | None) -> bool:
         return True
     if any(found.re is NO_ERRORS and found["sort"] is not None for found in spoken):
         return True
-    return carried is not None and _speaks_of(carried, clause[: _said_at(spoken[0])])
+    left = clause[: _said_at(spoken[0])]
+    return carried is not None and _speaks_of(carried, left, result=mark == ":")
 
 
 def _predicates(clause: str) -> list[re.Match[str]]:
@@ -213,10 +217,13 @@ def _follows(subject: re.Match[str], predicate: re.Match[str]) -> bool:
     return predicate.re is NO_ERRORS or subject.end() <= _said_at(predicate)
 
 
-def _speaks_of(carried: str, left: str) -> bool:
-    """Tell whether success with only `left` before it speaks of a check in an earlier clause."""
+def _speaks_of(carried: str, left: str, *, result: bool) -> bool:
+    """Tell whether success with only `left` before it speaks of a check in an earlier clause.
+
+    `result`: it stands behind a colon, as the result of whatever check is named before it.
+    """
     if CARRIES.match(left.rstrip()):
-        return PRONOUN.search(left) is not None or _ends_with_check(carried)
+        return result or PRONOUN.search(left) is not None or _ends_with_check(carried)
     return all(word == QUOTED or any(mark in word for mark in "./_") for word in left.split())
 
 

@@ -29,6 +29,7 @@ from handoffs.store.preparing import Circumstances, PreparedAnswer
 from importers.base import Event, FileFact, Kind
 from leases.holder import Holder, holder_here
 from ledger import events, git, repositories, workstreams
+from ledger.gitstate import GitState
 from ledger.model import RepositoryKeys, RepositoryKind, SessionRow, Workstream
 from ledger.store import Store
 from tests.ledger.making import START, apply, event, link
@@ -150,10 +151,12 @@ class Setting:
         }
         return Content(**{**values, **how})
 
-    def facts(self, content: Content | None = None) -> LedgerFacts:
+    def facts(
+        self, content: Content | None = None, *, state: GitState | None = None
+    ) -> LedgerFacts:
         """The facts of the ledger now."""
         now = workstreams.get(self.store, self.workstream.id)
-        return LedgerFacts(self.store, now, self.tree, content=content)
+        return LedgerFacts(self.store, now, self.tree, content=content, state=state)
 
     def prepare(self, content: Content, **around: Any) -> PreparedAnswer:
         """Prepare as a person."""
