@@ -8,9 +8,11 @@ questions. Nothing asks the network.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
+import time
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +22,7 @@ from tests.fakes.gemini_api import GeminiApi
 from tests.fakes.messages_api import MessagesApi
 from tests.lab.homes import DUMMY_KEY, Home, scrubbed_env
 from tests.lab.programs import harness_path, harness_program
+from tests.lab.terminal import KEYS, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from tests.fakes.server import ScriptedServer
 
 MODEL: Final = "scripted"
+_START: Final = 120
+"""Seconds that a terminal interface may take for anything; most of them need five on a quiet
+machine."""
 WINDOW: Final = 200_000
 """Context window of the scripted model, in tokens."""
 
@@ -76,6 +82,23 @@ class _Setup:
     """Pattern of the session id in the output."""
     named: Callable[[Path], str] = field(default=lambda path: path.stem)
     """The session id of a store file."""
+    terminal: _Interactive | None = None
+    """Its terminal interface, if it has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Interactive:
+    """How a terminal interface is started and left."""
+
+    arguments: tuple[str, ...] = ()
+    resume: tuple[str, ...]
+    """Further arguments to go on with session `{}`."""
+    ready: str
+    """What it shows once it takes a prompt."""
+    leave: tuple[str, ...]
+    """What ends it, key after key while nothing runs; a text is typed."""
+    settle: float = 0
+    """Seconds that it needs between a paste and Enter."""
 
 
 def api_for(name: str) -> type[ScriptedServer]:
@@ -155,6 +178,48 @@ def one_shot(
     return Shot(code=done.returncode, out=done.stdout, err=done.stderr, session=found, files=files)
 
 
+def in_terminal(
+    home: FamilyHome, *arguments: str, resume: str | None = None, cwd: Path | None = None
+) -> Terminal:
+    """Start the terminal interface, and return once it takes a prompt (`with` ends it)."""
+    look = _terminal(home)
+    again = [] if resume is None else [part.format(resume) for part in look.resume]
+    terminal = Terminal(
+        [harness_program(home.name), *look.arguments, *again, *arguments],
+        env=home.env,
+        cwd=cwd or home.work,
+    )
+    try:
+        terminal.wait_text(look.ready, _START)
+        terminal.wait_quiet(1, _START)
+    except TimeoutError:
+        terminal.close()
+        raise
+    return terminal
+
+
+def type_prompt(terminal: Terminal, home: FamilyHome, text: str) -> None:
+    """Paste a prompt and send it."""
+    terminal.submit(text, timeout=_START, settle=_terminal(home).settle)
+
+
+def leave(terminal: Terminal, home: FamilyHome) -> int:
+    """End an idle terminal interface as a person does, and return its exit status."""
+    terminal.wait_quiet(2, _START)
+    for key in _terminal(home).leave:
+        terminal.press(*([key] if key in KEYS else key))
+        time.sleep(0.4)  # pressed at once they count as one
+    return terminal.wait_exit(_START)
+
+
+def _terminal(home: FamilyHome) -> _Interactive:
+    look = _SETUPS[home.name].terminal
+    if look is None:
+        message = f"{home.name} has no terminal interface"
+        raise ValueError(message)
+    return look
+
+
 def _states(home: Home) -> dict[Path, tuple[int, int, int]]:
     states = ((path, path.stat()) for path in home.session_files())
     return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in states}
@@ -215,7 +280,7 @@ def _qwen(home: Path, url: str, trusted: tuple[Path, ...]) -> dict[str, str]:
         home / ".qwen/settings.json",
         {
             "security": {"auth": {"selectedType": "openai"}},
-            "general": {"disableAutoUpdate": True},
+            "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
         },
     )
@@ -255,7 +320,10 @@ def _opencode(home: Path, url: str, trusted: tuple[Path, ...]) -> dict[str, str]
 
 
 def _kimi(home: Path, url: str, trusted: tuple[Path, ...]) -> dict[str, str]:
-    del trusted
+    for folder in trusted:
+        digest = hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+        trust = home / ".kimi-code/workspace-trust" / f"wd_{folder.name}_{digest}"
+        _write(trust, {"root": str(folder), "trustedAt": 1})
     _write(
         home / ".kimi-code/config.toml",
         f"""default_model = "{MODEL}"
@@ -388,6 +456,7 @@ _SETUPS: Final = {
         create=lambda prompt, chosen: ["-p", "--session-id", chosen, prompt],
         resume=lambda prompt, native: ["-p", "--session-id", native, prompt],
         chosen=True,
+        terminal=_Interactive(resume=("--session-id", "{}"), ready="(auto)", leave=("ctrl-d",)),
     ),
     "copilot": _Setup(
         store=".copilot",
@@ -396,6 +465,12 @@ _SETUPS: Final = {
         create=lambda prompt, chosen: ["-p", prompt, *_COPILOT, "--session-id", chosen],
         resume=lambda prompt, native: ["-p", prompt, *_COPILOT, "--session-id", native],
         chosen=True,
+        terminal=_Interactive(
+            arguments=("--allow-all-tools",),
+            resume=("--session-id", "{}"),
+            ready="scripted",
+            leave=("/exit", "enter"),
+        ),
     ),
     "qwen": _Setup(
         store=".qwen",
@@ -404,6 +479,12 @@ _SETUPS: Final = {
         create=lambda prompt, chosen: [*_QWEN, "--session-id", chosen, prompt],
         resume=lambda prompt, native: [*_QWEN, "-r", native, prompt],
         chosen=True,
+        terminal=_Interactive(
+            arguments=tuple(_QWEN),
+            resume=("-r", "{}"),
+            ready="Type your message",
+            leave=("ctrl-c", "ctrl-c"),
+        ),
     ),
     "opencode": _Setup(
         store=".local/share/opencode",
@@ -414,6 +495,7 @@ _SETUPS: Final = {
         chosen=False,
         by_stdin=True,
         printed=r'"sessionID":"(ses_\w+)"',
+        terminal=_Interactive(resume=("-s", "{}"), ready="scripted", leave=("ctrl-c",)),
     ),
     "kimi": _Setup(
         store=".kimi-code",
@@ -423,6 +505,7 @@ _SETUPS: Final = {
         resume=lambda prompt, id_: ["-S", id_, "-p", prompt, "--output-format", "stream-json"],
         chosen=False,
         printed=r'"session_id":"(session_[\w-]+)"',
+        terminal=_Interactive(resume=("-S", "{}"), ready="scripted", leave=("ctrl-c", "ctrl-c")),
     ),
     "grok": _Setup(
         store=".grok",
@@ -431,6 +514,12 @@ _SETUPS: Final = {
         create=lambda prompt, chosen: ["-s", chosen, "--always-approve", "-p", prompt],
         resume=lambda prompt, native: ["-r", native, "--always-approve", "-p", prompt],
         chosen=True,
+        terminal=_Interactive(
+            arguments=("--always-approve",),
+            resume=("-r", "{}"),
+            ready="scripted",
+            leave=("ctrl-c", "ctrl-c"),
+        ),
     ),
     "gemini": _Setup(
         store=".gemini",
@@ -440,6 +529,13 @@ _SETUPS: Final = {
         resume=lambda prompt, native: [*_GEMINI, "-r", native, "-p", prompt],
         chosen=True,
         api=GeminiApi,
+        terminal=_Interactive(
+            arguments=tuple(_GEMINI),
+            resume=("-r", "{}"),
+            ready="Type your message",
+            leave=("ctrl-c", "ctrl-c"),
+            settle=1.5,
+        ),
     ),
     "dsh": _Setup(
         store=".dsh",
@@ -460,6 +556,9 @@ _SETUPS: Final = {
         resume=lambda prompt, native: ["-p", "--auto-approve", "-r", native, prompt],
         chosen=False,
         named=lambda path: path.stem.partition("_")[2],
+        terminal=_Interactive(
+            arguments=("--auto-approve",), resume=("-r", "{}"), ready="200K", leave=("ctrl-d",)
+        ),
     ),
     "command-code": _Setup(
         store=".commandcode",
@@ -468,6 +567,12 @@ _SETUPS: Final = {
         create=lambda prompt, _: ["-p", prompt, *_COMMAND_CODE],
         resume=lambda prompt, native: ["-p", prompt, "-r", native, *_COMMAND_CODE],
         chosen=False,
+        terminal=_Interactive(
+            arguments=tuple(_COMMAND_CODE),
+            resume=("-r", "{}"),
+            ready="scripted",
+            leave=("ctrl-c", "ctrl-c"),
+        ),
     ),
     "aider": _Setup(
         store="work",
@@ -477,6 +582,12 @@ _SETUPS: Final = {
         resume=lambda prompt, _: ["--yes-always", "--restore-chat-history", "--message", prompt],
         chosen=False,
         named=lambda path: path.name,
+        terminal=_Interactive(
+            arguments=("--yes-always",),
+            resume=("--restore-chat-history",),
+            ready="diff>",
+            leave=("ctrl-d",),
+        ),
     ),
 }
 FAMILY: Final = tuple(_SETUPS)

@@ -97,10 +97,14 @@ class Terminal:
         """Paste a text as a terminal does it."""
         self.send(b"\x1b[200~" + text.encode() + b"\x1b[201~")
 
-    def submit(self, text: str, timeout: float = 20) -> None:
-        """Paste a prompt, see it in the input line, and press Enter."""
+    def submit(self, text: str, timeout: float = 20, settle: float = 0) -> None:
+        """Paste a prompt, see it in the input line, and press Enter after `settle` seconds.
+
+        Gemini CLI takes an Enter that follows a paste at once for a part of it.
+        """
         self.paste(text)
         self.wait_text(text[-12:], timeout)
+        time.sleep(settle)
         self.press("enter")
 
     def resize(self, rows: int, columns: int) -> None:
