@@ -9,8 +9,9 @@ prompt, which nothing records. Observed with Qwen Code 0.24.4.
 from __future__ import annotations
 
 import json
+import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -164,7 +165,20 @@ class Qwen(Frame):
 
 
 def _live(path: Path) -> Preflight | None:
-    """Return the terminal that has a session open, as it notes it beside the session."""
+    """Return the process that has a session open.
+
+    A terminal notes itself beside the session. A call without one is known by its arguments: what
+    a person starts only starts the program itself, which goes on when the starter is killed.
+    """
+    pid = _noted(path)
+    if pid is None:
+        pid = next(_mentioning(path.stem), None)
+    if pid is None:
+        return None
+    return Preflight(Readiness.BUSY, f"the session is open in qwen (pid {pid})", pid)
+
+
+def _noted(path: Path) -> int | None:
     try:
         note = json.loads(path.with_suffix(".runtime.json").read_bytes())
     except (OSError, ValueError):
@@ -172,10 +186,25 @@ def _live(path: Path) -> Preflight | None:
     pid = note.get("pid") if isinstance(note, dict) else None
     if not isinstance(pid, int) or note.get("hostname") != socket.gethostname():
         return None
-    process = processes.describe(pid)
-    if processes.start_ticks(pid) is None or not any("qwen" in word for word in process.command):
-        return None  # dead, or another one got its number
-    return Preflight(Readiness.BUSY, f"the session is open in qwen (pid {pid})", pid)
+    alive = processes.start_ticks(pid) is not None
+    named = any("qwen" in word for word in processes.describe(pid).command)
+    return pid if alive and named else None  # else dead, or another one got its number
+
+
+def _mentioning(native_id: str) -> Iterator[int]:
+    """Yield the processes of the package that were started with a session's id."""
+    try:
+        names = [name for name in os.listdir(processes.PROC) if name.isdecimal()]  # noqa: PTH208
+    except OSError:
+        return
+    wanted = native_id.encode()
+    for name in names:
+        try:
+            words = (processes.PROC / name / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(wanted in word for word in words) and any(b"@qwen-code/" in word for word in words):
+            yield int(name)
 
 
 ADAPTER: Final[Adapter] = Qwen()

@@ -36,7 +36,9 @@ ABOUT: Final = About(
     "update; --help, --version, --list-extensions",
     exit_codes="Unknown --resume: 1. Taken --session-id: 1. Refused by the provider: 1. "
     "Only read: --max-wall-time and --max-tool-calls 55.",
-    dangers="Hooks run again for each answer to a call, with an empty prompt: told once a session. "
+    dangers="qwen starts the program itself, which goes on when only the starter is killed: a "
+    "session that it has is not resumed beside it. Hooks run again for each answer to a call, with "
+    "an empty prompt: told once a session. "
     "The copy of the system's defaults holds them too, and a run inside a run starts from the "
     "original. Only the person's and the run's folder are written: memory, usage_record.jsonl and "
     "the like are Qwen Code's own.",

@@ -219,6 +219,20 @@ def test_an_open_terminal_has_its_session(tmp_path: Path) -> None:
     assert ADAPTER.preflight(tmp_path, ID, None, tmp_path).readiness is Readiness.READY
 
 
+def test_a_program_that_lost_its_starter_has_its_session(tmp_path: Path) -> None:
+    session(tmp_path, tmp_path)
+    code = "import time; time.sleep(60)"
+    program = "/opt/node_modules/@qwen-code/qwen-code/cli.js"
+    with subprocess.Popen([sys.executable, "-c", code, program, "-r", ID]) as child:
+        found = ADAPTER.preflight(tmp_path, ID, None, tmp_path)
+        child.kill()
+    assert (found.readiness, found.pid) == (Readiness.BUSY, child.pid)
+    with subprocess.Popen([sys.executable, "-c", code, "run", "qwen-code", "-r", ID]) as child:
+        found = ADAPTER.preflight(tmp_path, ID, None, tmp_path)
+        child.kill()
+    assert found.readiness is Readiness.READY
+
+
 def test_the_store_is_where_the_environment_says(tmp_path: Path) -> None:
     user = {"HOME": str(tmp_path)}
     assert IMPORTER.home(user) == tmp_path / ".qwen"
