@@ -22,7 +22,11 @@ BINDING: Final = 4
 """Of the earlier ones, so many places are kept for rules, corrections and things put off."""
 ON_THE_WAY: Final = 3
 LOOKED_AT: Final = 30
-"""Newest messages among which those that say something are looked for."""
+"""Newest messages of the person among which those that say something are looked for."""
+REMARKS: Final = 100
+"""Newest messages of the agent among which its findings are looked for."""
+SPARE: Final = 30
+"""Read beyond what is wanted: some may be withdrawn, or have no text."""
 TEXT_BYTES: Final = 64 * 1024
 """Of one message; what lies beyond is not looked at."""
 
@@ -62,7 +66,7 @@ def talk(
     mine = _of_run(store, run, EventKind.USER_MESSAGE, LOOKED_AT, boundary)
     asked = _telling(mine[:-1])[-(ASKED - 1) :]
     asked = [*asked, *mine[-1:]]
-    wanted = 1 if complete else LOOKED_AT
+    wanted = 1 if complete else REMARKS
     said = _of_run(store, run, EventKind.ASSISTANT_MESSAGE, wanted, boundary)
     before = asked[0].seq if asked else workstream.head_seq + 1
     earlier = [
@@ -112,7 +116,7 @@ def _of_run(store: Store, run: RunRow, kind: EventKind, limit: int, after: int) 
     rows = store.all(
         "SELECT eid FROM event INDEXED BY event_run WHERE run = ? AND kind = ? AND workstream = ?"
         " AND seq > ? ORDER BY seq DESC LIMIT ?",
-        *(run.id, str(kind), run.workstream, after, 3 * limit),
+        *(run.id, str(kind), run.workstream, after, limit + SPARE),
     )
     return _active(store, [int(row["eid"]) for row in rows])[-limit:]
 
