@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from handoffs import repository
 from handoffs.canonical import digest, text_digest, value_digest
+from handoffs.errors import RefusedError
 from handoffs.facts import CheckFact, Comparison
 from handoffs.models import (
     Content,
@@ -27,7 +28,7 @@ from handoffs.models import (
 from handoffs.scrubbing import redactions
 from handoffs.store import reading
 from ledger import checkpoints, facts, git
-from ledger.errors import UnavailableError
+from ledger.errors import BadDataError, UnavailableError
 from ledger.gitstate import GitState
 from ledger.model import CheckpointRow, Workstream
 
@@ -121,7 +122,8 @@ class LedgerFacts:
     def skipped_lines(self) -> int:
         """Records that no importer could read since the head, in the newest LOOKED_AT events."""
         row = self._store.one(
-            "SELECT max(at_seq) AS seq FROM handoff_revision WHERE workstream = ?",
+            "SELECT at_seq AS seq FROM handoff_revision WHERE workstream = ?"
+            " ORDER BY revision DESC LIMIT 1",
             self._workstream.id,
         )
         after = 0 if row is None or row["seq"] is None else int(row["seq"])
@@ -213,9 +215,12 @@ class LedgerFacts:
     def _handoff(self, ref: Ref) -> EvidenceState:
         try:
             found = reading.exact(self._store, self._workstream, ref.id)
+        except RefusedError:
+            return EvidenceState.WRONG_SCOPE
+        except BadDataError:  # its row is damaged
+            return EvidenceState.CHANGED
         except UnavailableError:
-            known = handoff_digest(self._store, ref.id) is not None
-            return EvidenceState.WRONG_SCOPE if known else EvidenceState.MISSING
+            return EvidenceState.MISSING
         return _same(found.content_digest == ref.digest)
 
     def _elsewhere(self, sql: str, name: str) -> EvidenceState:

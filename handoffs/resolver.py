@@ -18,7 +18,7 @@ from handoffs.ledger_facts import commit_digest, event_digest, file_digest, hand
 from handoffs.models import EvidenceState, Ref, RefKind, is_ref_id
 from handoffs.store import checks, reading
 from ledger import events
-from ledger.errors import UnavailableError
+from ledger.errors import BadDataError, UnavailableError
 from ledger.model import EventRow, Workstream
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Resolver:
     def _handoff(self, name: str) -> Ref | None:
         try:
             found = reading.exact(self._store, self._workstream, name)
-        except UnavailableError:
-            digest = handoff_digest(self._store, name)  # of another workstream
+        except (UnavailableError, BadDataError):
+            digest = handoff_digest(self._store, name)  # of another workstream, or damaged
             return None if digest is None else Ref(kind=RefKind.HANDOFF, id=name, digest=digest)
         return Ref(kind=RefKind.HANDOFF, id=found.prepared_id, digest=found.content_digest)
 

@@ -43,7 +43,7 @@ from importers.base import (
     Usage,
 )
 from importers.ignored import NOTHING, Ignored
-from ledger import host, ingest, runs, sessions
+from ledger import deliveries, host, ingest, runs, sessions
 from ledger.errors import BusyError
 from ledger.incoming import Additions, Annotated, Applied, Context, CursorStep, Placed
 from ledger.model import Origin, SessionRow, SessionState, Workstream
@@ -409,6 +409,12 @@ def _notices(job: _Job, facts: SessionFacts | None) -> None:
         )
     if summary.bytes and job.closed and not _has_assistant(job) and not _is_blank(job):
         summary.notices.append("it has no assistant message: perhaps its format is not understood")
+    lost = deliveries.lost(job.store, session=job.session.id) if summary.sightings else 0
+    if lost:
+        summary.notices.append(
+            f"it was shown {lost} briefing{'s' if lost > 1 else ''} of a ledger that is not here:"
+            " handoffs made there are lost, or kept elsewhere"
+        )
 
 
 def _verified(job: _Job, version: str) -> bool:

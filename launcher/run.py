@@ -257,7 +257,6 @@ def _warn_of_neighbours(job: Job) -> None:
 
 def planning_request(job: Job, held: leases.Lease | None) -> planning.Request:
     """Return what the target is decided from; without a lease nothing is known of an old child."""
-    verdict = None if held is None else held.verdict
     return planning.Request(
         store=job.store,
         choice=job.choice,
@@ -269,9 +268,21 @@ def planning_request(job: Job, held: leases.Lease | None) -> planning.Request:
         options=job.options,
         cwd=job.place.cwd,
         entry_args=job.entry.args,
-        old_child_may_live=verdict is not None and verdict.child_may_live,
+        old_child_may_live=held is not None and _old_child_may_write(job, held),
         full=pressure.thresholds(job.place.config),
     )
+
+
+def _old_child_may_write(job: Job, held: leases.Lease) -> bool:
+    """Tell whether the child of the run before may still write a session of this harness.
+
+    One of another harness keeps nobody from resuming what it never opened.
+    """
+    if held.verdict is None or not held.verdict.child_may_live:
+        return False
+    before = None if held.previous is None else held.previous.holder
+    run = None if before is None else runs.find(job.store, before.run)
+    return run is None or run.harness == job.adapter.name
 
 
 def proposed(job: Job, target: Target, ask: Callable[[str], bool]) -> Target:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from ledger import fencing, runs
 from ledger.errors import UnavailableError
+from ledger.ids import DELIVERY_PREFIX, NONCE_LENGTH
 from ledger.model import (
     BriefingRow,
     DeliveryRow,
@@ -295,8 +296,9 @@ def _given(told: bool) -> str:
 def of_handoff(store: Store, workstream: Workstream | int, handoff: str) -> list[DeliveryRow]:
     """Return the deliveries of a workstream that carried a handoff, by its content digest."""
     rows = store.all(
-        "SELECT delivery.* FROM briefing JOIN delivery ON delivery.briefing = briefing.id"
-        " JOIN run ON run.id = briefing.run WHERE briefing.handoff = ? AND run.workstream = ?"
+        "SELECT delivery.* FROM briefing CROSS JOIN run ON run.id = briefing.run"
+        " CROSS JOIN delivery ON delivery.run = run.id AND delivery.briefing = briefing.id"
+        " WHERE briefing.handoff = ? AND run.workstream = ?"
         " ORDER BY delivery.printed_at, delivery.id",
         handoff,
         workstream_id(workstream),
@@ -308,8 +310,8 @@ def first_seen(store: Store, workstream: Workstream | int, handoff: str) -> int 
     """Return when a handoff was first found on an active chain, or None."""
     row = store.one(
         "SELECT min(sighting.found_at) AS at FROM briefing"
-        " JOIN run ON run.id = briefing.run"
-        " JOIN delivery ON delivery.briefing = briefing.id"
+        " CROSS JOIN run ON run.id = briefing.run"  # in this order: few briefings, many runs
+        " CROSS JOIN delivery ON delivery.run = run.id AND delivery.briefing = briefing.id"
         " JOIN sighting ON sighting.delivery = delivery.id AND sighting.active = 1"
         " WHERE briefing.handoff = ? AND run.workstream = ?",
         handoff,
@@ -327,6 +329,24 @@ def handoffs_seen(store: Store, session: SessionRow | int, *, told: bool = False
     return {str(row["handoff"]) for row in rows}
 
 
+def lost(store: Store, *, workstream: Workstream | None = None, session: int | None = None) -> int:
+    """Return how many briefings were shown that no run of this ledger gave.
+
+    They came from a ledger that is not here any more, or that is kept elsewhere. Of one session, of
+    the sessions of one workstream, or of all.
+    """
+    row = store.one(
+        "SELECT count(DISTINCT sighting.delivery) AS n FROM sighting"
+        " JOIN session ON session.id = sighting.session"
+        " WHERE (?1 IS NULL OR session.workstream = ?1) AND (?2 IS NULL OR session.id = ?2)"
+        " AND substr(sighting.delivery, ?3, ?4) NOT IN (SELECT nonce FROM run)",
+        None if workstream is None else workstream.id,
+        session,
+        *(len(DELIVERY_PREFIX) + 1, NONCE_LENGTH),
+    )
+    return 0 if row is None else int(row["n"])
+
+
 def acknowledge(
     store: Store,
     workstream: Workstream | int,
@@ -340,8 +360,9 @@ def acknowledge(
     """
     receiver = None if session is None else session_id(session)
     done = store.db.execute(
-        "UPDATE delivery SET state = ?1, updated_at = ?2 WHERE state = ?3"
-        " AND briefing IN (SELECT briefing.id FROM briefing JOIN run ON run.id = briefing.run"
+        "UPDATE delivery SET state = ?1, updated_at = ?2 WHERE state = ?3 AND id IN ("
+        " SELECT delivery.id FROM briefing CROSS JOIN run ON run.id = briefing.run"
+        " CROSS JOIN delivery ON delivery.run = run.id AND delivery.briefing = briefing.id"
         " WHERE briefing.handoff = ?4 AND run.workstream = ?5)"
         " AND (?6 IS NULL OR session = ?6)",
         (

@@ -16,6 +16,7 @@ from typing import Final
 
 EVENT_TAG: Final = "ev1-"
 DELIVERY_PREFIX: Final = "dlv_"
+NONCE_LENGTH: Final = 10
 DELIVERY_PLACEHOLDER: Final = "dlv_@@@@@@@@@@_@@@@"
 """Stands in a briefing's text where the hook puts the delivery id; as long as a real one."""
 
@@ -35,7 +36,7 @@ def random_id(prefix: str) -> str:
 
 def nonce() -> str:
     """Return 10 random base32 digits (50 bits), for delivery ids and receipts of one run."""
-    return base64.b32encode(os.urandom(7)).decode().lower()[:10]
+    return base64.b32encode(os.urandom(7)).decode().lower()[:NONCE_LENGTH]
 
 
 def delivery_id(run_nonce: str, number: int) -> str:

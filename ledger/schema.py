@@ -569,6 +569,7 @@ DDL: Final[tuple[str, ...]] = (
     )
     """,
     "CREATE INDEX handoff_receipt_target ON handoff_receipt (workstream, target_digest, id)",
+    "CREATE INDEX handoff_receipt_newest ON handoff_receipt (workstream, id)",
     """
     CREATE TABLE handoff_outcome (
         id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -587,6 +588,7 @@ DDL: Final[tuple[str, ...]] = (
         UNIQUE (workstream, outcome_key)
     )
     """,
+    "CREATE INDEX handoff_outcome_receipt ON handoff_outcome (workstream, receipt_key, id)",
     """
     CREATE TABLE handoff_check (
         id            TEXT PRIMARY KEY,      -- chk_…, random

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from handoffs.errors import RefusedError
 from handoffs.models import (
     ActorKind,
     Author,
@@ -171,7 +172,8 @@ def transferred(store: Store, workstream: Workstream | int) -> Found | None:
 def exact(store: Store, workstream: Workstream | int, name: str) -> Found:
     """Return what `latest`, a revision (`3`, `r3`), a prepared id or a digest means here.
 
-    Raises UnavailableError for a name that means nothing, UsageError for an ambiguous digest.
+    Raises UnavailableError for a name that means nothing, UsageError for an ambiguous digest,
+    RefusedError (scope_mismatch) for one that means a handoff of another workstream.
     """
     word = name.strip()
     number = workstream_id(workstream)
@@ -198,6 +200,7 @@ def exact(store: Store, workstream: Workstream | int, name: str) -> Found:
 def _by_id(store: Store, workstream: int, word: str) -> Found:
     matches = _everything(store, workstream, word)
     if not matches:
+        _refuse_of_another(store, word)
         raise UnavailableError(
             f"there is no handoff {word!r} in this workstream",
             next_step="List them: workstream handoff list",
@@ -206,6 +209,23 @@ def _by_id(store: Store, workstream: int, word: str) -> Found:
     if len(digests) > 1:
         raise UsageError(f"{word!r} is the beginning of several handoffs' digests")
     return matches[0]
+
+
+def _refuse_of_another(store: Store, word: str) -> None:
+    """Raise RefusedError when a prepared id, or a whole digest, is that of another workstream."""
+    tables = ("handoff_revision", "handoff_prepared", "handoff_draft", "handoff_transfer")
+    known = any(
+        store.one(f"SELECT 1 FROM {table} WHERE prepared_id = ?1 OR content_digest = ?1", word)
+        for table in tables
+    )
+    if known:
+        finding = Finding(
+            code="scope_mismatch",
+            field="target",
+            detail=f"{word} was made in another workstream",
+            fix="Name that workstream, or prepare one here.",
+        )
+        raise RefusedError("the handoff belongs to another workstream", [finding])
 
 
 def _everything(store: Store, workstream: int, word: str) -> list[Found]:

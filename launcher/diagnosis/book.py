@@ -15,7 +15,7 @@ from launcher.output import ago, plural, size
 from leases import lease as leases
 from leases.holder import LeaseView
 from leases.verdict import Verdict, Why
-from ledger import health, workstreams
+from ledger import deliveries, health, workstreams
 from ledger.errors import StateNewerError, WorkstreamError
 from ledger.health import Health
 from ledger.schema import SCHEMA_VERSION
@@ -69,6 +69,16 @@ def _handoffs(store: Store) -> Iterator[Finding]:
             sentence=f"the {name} of {workstream} is damaged: {wrong}",
             fix="Everything else works; prepare a new one, or put a backup back.",
             about=workstream,
+        )
+    lost = deliveries.lost(store)
+    if lost:
+        yield Finding(
+            code="handoffs_lost",
+            level=Level.WARNING,
+            sentence=f"sessions here were shown {plural(lost, 'briefing')} of a ledger that is not"
+            " here: what was handed off there is lost, or kept elsewhere",
+            fix="If that ledger exists, set WORKSTREAM_HOME to it, or put its backup back:"
+            " workstream restore FILE",
         )
 
 

@@ -11,7 +11,8 @@ from handoffs.store import states
 from handoffs.store.reading import Found
 from handoffs.store.receiving import TRUST, Received
 from handoffs.store.rows import evidence_value
-from launcher.output import iso, local_time
+from launcher.output import iso, local_time, plural
+from ledger import deliveries
 from ledger.model import Workstream
 from ledger.store import Store
 from ledger.visible import cut, show
@@ -149,3 +150,14 @@ def one_line(store: Store, workstream: Workstream, found: Found) -> str:
     objective = cut(show(found.content.objective, newline=False), 60).text
     state = f"{found.content.disposition}, {delivery}, {standing.transfer}"
     return f"{found.name:<30}  {local_time(found.created_at)}  {who}  {state}  {objective}"
+
+
+def lost(store: Store, workstream: Workstream) -> str:
+    """Return what is to be said where there is no handoff: perhaps there were some elsewhere."""
+    number = deliveries.lost(store, workstream=workstream)
+    if not number:
+        return ""
+    return (
+        f"; its sessions were shown {plural(number, 'briefing')} of a ledger that is not here:"
+        " handoffs made there are lost, or kept elsewhere"
+    )

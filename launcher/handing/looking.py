@@ -11,11 +11,11 @@ from handoffs.store.occasions import of_prepared as kept_beside
 from handoffs.store.reporting import Stale
 from launcher.handing import answered, occasions
 from launcher.handing.bench import of_reading
-from launcher.handing.documents import found_document, lines, one_line
+from launcher.handing.documents import found_document, lines, lost, one_line
 from launcher.output import duration, emit_json, plural, say, size
 from launcher.reading import answer, page
 from launcher.reading import reading as opened
-from ledger import repositories
+from ledger import deliveries, repositories
 from ledger.errors import UnavailableError
 from ledger.visible import show as show_text
 
@@ -43,10 +43,11 @@ def list_(*, limit: int, workstream: str | None, as_json: bool) -> int:
             document = {
                 "leading": None if lead is None else lead.name,
                 "handoffs": [found_document(store, where, item) for item in found],
+                "lost_deliveries": deliveries.lost(store, workstream=where),
             }
             emit_json("handoff", document)
         elif not found:
-            say(f"{where.name} has no handoffs yet")
+            say(f"{where.name} has no handoffs yet{lost(store, where)}")
         else:
             page("\n".join(one_line(store, where, item) for item in found))
     return 0
@@ -64,7 +65,8 @@ def show(*, name: str | None, workstream: str | None, as_json: bool) -> int:
             found = leading.leading(bench.store, bench.workstream)
             if found is None:
                 raise UnavailableError(
-                    f"{bench.workstream.name} has no handoffs yet",
+                    f"{bench.workstream.name} has no handoffs yet"
+                    f"{lost(bench.store, bench.workstream)}",
                     next_step="Write one: workstream handoff draft",
                 )
         else:

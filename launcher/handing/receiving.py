@@ -29,7 +29,7 @@ from launcher.handing.bench import (
     our_command,
     writing,
 )
-from launcher.handing.documents import lines, received_document
+from launcher.handing.documents import lines, lost, received_document
 from launcher.output import emit_json, say
 from launcher.reading import answer, reading
 from ledger.errors import UnavailableError, UsageError
@@ -43,17 +43,22 @@ QUESTIONS = tuple(LiveChecks._fields)
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON envelope.")
 def receive(*, name: str, workstream: str | None, as_json: bool) -> int:
     """Read NAME (`latest`, a revision, a prepared id) with the state of its evidence."""
-    with reading(workstream) as now:
-        bench = of_reading(now)
-        received = receiving.receive(bench.store, bench.workstream, name, bench.worktree)
-        if as_json:
-            empty = {"state": "no_handoff"}
-            emit_json("handoff", empty if received is None else received_document(received))
-        elif received is None:
-            say(f"no_handoff: nothing was committed in {bench.workstream.name} yet")
-        else:
-            answer("\n".join(lines(received)))
-    return 0
+
+    def work() -> int:
+        with reading(workstream) as now:
+            bench = of_reading(now)
+            received = receiving.receive(bench.store, bench.workstream, name, bench.worktree)
+            if as_json:
+                empty = {"state": "no_handoff"}
+                emit_json("handoff", empty if received is None else received_document(received))
+            elif received is None:
+                nothing = f"no_handoff: nothing was committed in {bench.workstream.name} yet"
+                say(nothing + lost(bench.store, bench.workstream))
+            else:
+                answer("\n".join(lines(received)))
+        return 0
+
+    return answering(work, as_json=as_json)
 
 
 @click.command("acknowledge")

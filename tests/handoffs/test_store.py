@@ -385,79 +385,7 @@ def test_an_outcome_covers_only_an_accepted_receipt(here: Setting) -> None:
     assert codes(refused) == ("receipt_not_accepted",)
 
 
-# --- races and crashes ----------------------------------------------------------------------------
-
-_WRITER = """
-import sys, time
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from handoffs.errors import HeadConflictError
-from handoffs.facts import KnownFacts
-from handoffs.models import ActorKind, Author
-from handoffs.store import committing
-from leases.holder import holder_here
-from ledger import workstreams
-from ledger.store import open_store
-with open_store(Path(sys.argv[2]), "rw") as store:
-    workstream = workstreams.get(store, int(sys.argv[3]))
-    go = Path(sys.argv[5])
-    Path(sys.argv[6]).touch()
-    while not go.exists():
-        time.sleep(0.005)
-    holder = holder_here(store, run=f"hand-{sys.argv[6]}", env={}, purpose="handoff")
-    try:
-        done = committing.commit(store, workstream, sys.argv[4], KnownFacts(),
-            Author(kind=ActorKind.HUMAN), holder=holder)
-        print(done.state)
-    except HeadConflictError:
-        print("head_conflict")
-"""
-
-
-def race(here: Setting, names: list[str], folder: Path) -> list[str]:
-    folder.mkdir()
-    go = folder / "go"
-    writers = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-c", _WRITER, str(ROOT), str(here.store.home)),
-                *(str(here.workstream.id), name, str(go), str(folder / f"ready-{number}")),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number, name in enumerate(names)
-    ]
-    from tests.run.desk import until
-
-    until(lambda: len(list(folder.glob("ready-*"))) == len(names), "the writers")
-    go.touch()
-    answers = [writer.communicate(timeout=60)[0].strip() for writer in writers]
-    assert all(writer.returncode == 0 for writer in writers)
-    return sorted(answers)
-
-
-def test_of_twenty_writers_one_wins_each_of_three_races(here: Setting, tmp_path: Path) -> None:
-    for number in range(3):
-        names = [
-            here.prepare(
-                here.content(words=f"`w{writer}.py` in race {number}")
-            ).prepared.prepared_id
-            for writer in range(20)
-        ]
-        answers = race(here, names, tmp_path / f"race-{number}")
-        assert answers == ["committed"] + ["head_conflict"] * 19
-        head = reading.head_numbers(here.store, here.workstream)
-        assert head is not None
-        assert head[0] == number + 1
-
-
-def test_twenty_equal_commits_make_one_revision(here: Setting, tmp_path: Path) -> None:
-    name = here.prepare(here.content()).prepared.prepared_id
-    answers = race(here, [name] * 20, tmp_path / "race")
-    assert answers == ["already_committed"] * 19 + ["committed"]
-    assert len(reading.revisions(here.store, here.workstream)) == 1
-
+# --- crashes and damage ---------------------------------------------------------------------------
 
 _KILLED = """
 import os, signal, sys
@@ -510,17 +438,6 @@ def test_a_commit_killed_anywhere_can_be_repeated(
     assert done.returncode == -9
     again = here.commit(name)
     assert (again.state, again.revision.revision, again.is_head) == (state, 1, True)
-
-
-def test_two_hundred_rollovers_keep_the_tables_small(here: Setting) -> None:
-    for number in range(200):
-        here.committed(here.content(words=f"`{number}.py` is new"))
-    count = here.store.one("SELECT count(*) AS n FROM handoff_prepared")
-    assert count is not None
-    assert count["n"] <= 3
-    head = reading.head_numbers(here.store, here.workstream)
-    assert head is not None
-    assert head[0] == 200
 
 
 def test_a_damaged_row_costs_itself_and_nothing_else(here: Setting) -> None:

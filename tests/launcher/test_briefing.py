@@ -8,7 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handoffs.models import ActorKind, Author, ReceiptStatus
+from handoffs.canonical import content_digest
+from handoffs.models import ActorKind, Author, Content, ReceiptStatus
+from handoffs.outline import read_back
+from handoffs.rendering import Form
 from handoffs.store import answering, drafts, reading, receiving, transfer
 from handoffs.store.answering import Answer
 from importers.base import Kind, Mark, Sighting
@@ -20,6 +23,8 @@ from ledger.gitstate import GitState
 from ledger.ids import DELIVERY_PLACEHOLDER, delivery_id
 from ledger.model import RunRow, SessionRow, Workstream
 from ledger.store import Store, open_store
+from ledger.visible import show
+from tests.handoffs.contents import contents
 from tests.handoffs.setting import ALL_CONFIRMED, PERSON, Setting
 from tests.ledger.making import SetClock, apply, event, link, start_run
 
@@ -660,3 +665,56 @@ def test_the_handoff_steps_down_and_is_never_silently_missing(
     assert composed.bytes <= budget
     assert f"handoff {form}: revision 1 prp_" in composed.text
     assert composed.handoff is not None
+
+
+def handoff_lines(text: str, title: str) -> list[str]:
+    """Return the lines of the handoff's section without what we say around it."""
+    lines = text.split("\n")
+    start = lines.index(f"| {title}") + 1
+    end = next(n for n in range(start, len(lines)) if not lines[n].startswith("| "))
+    around = (
+        *("[fact] live tree", "re-establish before use", "No answer is expected"),
+        *("Left out: ", "More: "),
+    )
+    return [line[2:] for line in lines[start:end] if not line[2:].startswith(around)]
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+)
+@given(
+    value=contents(),
+    budget=st.integers(800, 14_000),
+    texts=st.lists(st.one_of(st.text(max_size=300), FENCES), max_size=8),
+)
+def test_any_handoff_is_told_within_the_budget_and_reads_back(
+    store: Store, place: Place, value: Content, budget: int, texts: list[str]
+) -> None:
+    keys = place.checkout.keys
+    repository = repositories.find(store, keys) or repositories.create(store, keys)
+    name = f"w{len(workstreams.list_all(store))}"
+    workstream = workstreams.create(store, repository.id, name)
+    session = link(store, workstream, f"native-{name}")
+    apply(store, session, [event(n, text) for n, text in enumerate(texts, 1)])
+    run = start_run(store, workstream, id=f"run-{name}")
+    with store.transaction():
+        drafts.replace(store, workstream, run, value, sessions=[session.id], git=None)
+    composed = due(store, workstream, None, place, budget=budget)
+    lines = composed.text.split("\n")
+    assert composed.bytes <= budget
+    assert all(line.startswith("|") for line in lines[1:-2])
+    assert composed.text.splitlines() == lines[:-1]
+    assert composed.handoff == content_digest(value)
+    title = "Handoff, drafted from the record without a model [fact]"
+    in_section = f"| {title}" in lines
+    pointer = [line[2:] for line in lines if line.startswith("| handoff pointer: ")]
+    told = read_back(handoff_lines(composed.text, title) if in_section else pointer)
+    assert told.content_digest == content_digest(value)
+    if told.form is Form.POINTER:
+        return
+    fields = dict(value.statements)
+    shown = {field: item.text for field, item in told.told if not field.startswith("omission")}
+    assert {*shown, *told.dropped} >= set(fields)
+    assert all(shown[field] == show(fields[field].text) for field in shown)
+    assert told.objective in (None, show(value.objective))
+    assert told.disposition is value.disposition
