@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from launcher.harnesses.base import Preflight, Readiness
+from launcher.harnesses.qwen import ADAPTER
 from tests.real.stage import (
     changed,
     deliveries_in,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.real.family_stage import Family
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 QWEN = ("qwen", "--auth-type", "openai", "-y")
 OWN = ("memories", "usage_record", "extension", ".openai-logs", "output-language", "debug", "tmp")
 """What Qwen Code itself writes into its folder beside sessions."""
@@ -40,6 +42,7 @@ def test_qwen_creates_resumes_and_is_told_what_happened_elsewhere(
     at_once = bench.apis["qwen"].turns[0]
     assert deliveries_in(at_once.text) == [first.delivery["id"]]
     assert "the parser is half done" in delta_in(at_once.text, first.delivery["id"])
+    assert "Handoff, drafted from the record" in at_once.text
     (session,) = bench.homes["qwen"].session_files()
     assert session.stem == first.session
 
@@ -106,6 +109,17 @@ def test_a_killed_qwen_loses_nothing_that_it_wrote(family: Callable[..., Family]
     until(lambda: _calling(bench), "the call", 50)
     os.kill(bench.status()["lease"]["child_pid"], signal.SIGKILL)
     child.wait(60)
+    (session,) = bench.homes["qwen"].session_files()
+
+    def look() -> Preflight:
+        return ADAPTER.preflight(bench.homes["qwen"].store, session.stem, None, bench.repository)
+
+    # What was killed is qwen's starter: the program itself goes on.
+    busy = look()
+    assert busy.readiness is Readiness.BUSY
+    assert busy.pid is not None
+    os.kill(busy.pid, signal.SIGKILL)
+    until(lambda: look().readiness is Readiness.READY, "the end of it")
     bench.workstream("recover", "--json")
     results = [e for e in bench.log() if e["kind"] == "tool_result"]
     assert [(e["tool"], e["status"]) for e in results] == [("run_shell_command", "interrupted")]
