@@ -23,6 +23,7 @@ HARNESSES: Final[dict[str, tuple[str, ...]]] = {
     "codex": (),
     "claude": ("claude-code",),
     "pi": (),
+    "omp": ("oh-my-pi",),
     "qwen": ("qwen-code",),
 }
 """Name -> the other names that people type, in the order in which harnesses are offered."""

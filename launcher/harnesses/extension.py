@@ -54,11 +54,15 @@ function guarded(handler) {
 export default function (harness) {
   // What a session is due outlives a reload of the extensions.
   const due = (globalThis[KEY] ??= new Map());
-  harness.on("session_start", guarded((event, known) => {
+  function opened(event, known) {
     if (event.reason === "reload") return;
-    due.set(known.session_id, event.reason);
-    ask({ hook_event_name: "SessionStart", source: event.reason, ...known });
-  }));
+    const source = event.reason ?? "startup";
+    due.set(known.session_id, source);
+    ask({ hook_event_name: "SessionStart", source, ...known });
+  }
+  harness.on("session_start", guarded(opened));
+  // Where another session in the same process does not start the extensions anew.
+  harness.on("session_switch", guarded(opened));
   harness.on("session_compact", guarded((_event, known) => {
     due.set(known.session_id, "compact");
   }));

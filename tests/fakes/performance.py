@@ -89,6 +89,9 @@ def perform(
 
 _TAGGED: Final = re.compile(r"<([a-zA-Z][\w:-]*)(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _WRAPPER: Final = re.compile(r"</?(?:user_query|user_request|user_input)(?:\s[^<>]*)?>")
+_BRIEFING: Final = re.compile(
+    r"BEGIN WORKSTREAM BRIEFING (?P<id>\S+)\n.*?END WORKSTREAM BRIEFING (?P=id)", re.S
+)
 _WRITTEN: Final = re.compile(
     r"\s*(This session is being continued from a previous conversation"
     r"|The conversation (?:so far|history before this point) (?:has been|was) compacted"
@@ -102,13 +105,14 @@ _REMINDER: Final = re.compile(r"\n+# \*SEARCH/REPLACE block\* Rules:.*", re.DOTA
 
 
 def persons_text(text: str) -> str:
-    """Return a user text without what clients put around it: `<tagged>` blocks, a wrapper, quotes.
+    """Return a user text without what clients put around it: a wrapper, `<tagged>` blocks,
+    quotes, our briefing.
 
     Empty when nothing of a person is in it.
     """
     if _WRITTEN.match(text):
         return ""
-    bare = _TAGGED.sub("", _WRAPPER.sub("", _REMINDER.sub("", text))).strip()
+    bare = _TAGGED.sub("", _WRAPPER.sub("", _REMINDER.sub("", _BRIEFING.sub("", text)))).strip()
     if len(bare) > 1 and bare[0] == bare[-1] == '"':
         # opencode 1.18.33 quotes an argument that has blanks.
         bare = bare[1:-1].replace('\\"', '"')
