@@ -155,8 +155,8 @@ def _check_words(check: Check) -> str:
 
 _SINCE: Final = {
     Comparison.CHANGED: "; files were changed after it",
-    Comparison.SAME: "; no tracked file was changed after it",
-    Comparison.UNKNOWN: "; no change of a file after it is known",
+    Comparison.SAME: "; no file was changed after it",
+    Comparison.UNKNOWN: "",
 }
 
 

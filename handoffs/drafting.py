@@ -22,6 +22,7 @@ from handoffs.models import (
     DRAFT_BYTES,
     MAX_OMISSIONS,
     MAX_TEXT,
+    CheckStatus,
     Content,
     Disposition,
     EvidenceState,
@@ -166,12 +167,16 @@ def _fit(
 
 
 def _with_stale(content: Content, material: Material) -> Content:
-    """Say which of the checks that are told were run before files changed."""
-    stale = {check.ref for check in material.checks if check.since is Comparison.CHANGED}
+    """Say which of the passed checks that are told were run before files changed."""
+    stale = {
+        check.ref
+        for check in material.checks
+        if check.since is Comparison.CHANGED and check.status is CheckStatus.PASSED
+    }
     covers = tuple(field for field, item in content.statements if stale.intersection(item.evidence))
     if not covers:
         return content
-    text = "files were changed after these checks were run"
+    text = "files changed after these checks"
     note = Omission(kind=OmissionKind.UNVERIFIED_CHECK, text=text, covers=covers)
     return replace(content, omissions=(*content.omissions, note))
 
