@@ -25,6 +25,7 @@ HARNESSES: Final[dict[str, tuple[str, ...]]] = {
     "pi": (),
     "omp": ("oh-my-pi",),
     "qwen": ("qwen-code",),
+    "copilot": ("github-copilot", "copilot-cli"),
 }
 """Name -> the other names that people type, in the order in which harnesses are offered."""
 _BY_ALIAS: Final = {alias: name for name, more in HARNESSES.items() for alias in more}

@@ -26,6 +26,16 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "TRACEPARENT",
     ),
     "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_VERSION"),
+    "copilot": (
+        "COPILOT_CLI",
+        "COPILOT_AGENT_SESSION_ID",
+        "COPILOT_CLI_BINARY_VERSION",
+        "COPILOT_CLI_RESOLVED_DIST_DIR",
+        "COPILOT_HOOK_DIR",
+        "COPILOT_PLUGIN_DATA",
+        "COPILOT_PLUGIN_ROOT",
+        "COPILOT_PROJECT_DIR",
+    ),
     "qwen": (
         "QWEN_CODE",
         "QWEN_CODE_SESSION_ID",
@@ -43,5 +53,5 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE",
     ),
 }
-"""Observed in hooks and tools of Claude Code 2.1, Codex 0.171 and Qwen Code 0.24."""
+"""Observed in hooks and tools of Claude Code 2.1, Codex 0.171, Qwen Code 0.24, Copilot CLI 1.0."""
 ALL: Final = tuple(dict.fromkeys(name for marks in MARKS.values() for name in marks))
