@@ -180,27 +180,26 @@ def test_thoughts_are_dropped_and_a_picture_is_a_placeholder(session: Session) -
 
 def test_outcomes_of_commands(session: Session) -> None:
     session.user("go")
-    for number, (response, told) in enumerate(
-        [
-            ({"error": "Output: 42\nExit Code: 3"}, {"status": "error"}),
-            ({"output": "Output: x\nExit Code: 0"}, {"status": "success"}),
-            ({"error": "stopped"}, {"status": "cancelled"}),
-            (
-                {"output": "whole"},
-                {
-                    "status": "error",
-                    "resultDisplay": {"type": "shell_result", "exitCode": 7, "output": "bare"},
-                },
-            ),
-            (
-                {"output": "whole"},
-                {
-                    "status": "success",
-                    "resultDisplay": {"type": "shell_result", "output": "cut", "truncated": True},
-                },
-            ),
-        ]
-    ):
+    outcomes: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"error": "Output: 42\nExit Code: 3"}, {"status": "error"}),
+        ({"output": "Output: x\nExit Code: 0"}, {"status": "success"}),
+        ({"error": "stopped"}, {"status": "cancelled"}),
+        (
+            {"output": "whole"},
+            {
+                "status": "error",
+                "resultDisplay": {"type": "shell_result", "exitCode": 7, "output": "bare"},
+            },
+        ),
+        (
+            {"output": "whole"},
+            {
+                "status": "success",
+                "resultDisplay": {"type": "shell_result", "output": "cut", "truncated": True},
+            },
+        ),
+    ]
+    for number, (response, told) in enumerate(outcomes):
         session.call("run_shell_command", {"command": "make"}, f"c{number}")
         session.result("run_shell_command", response, number=f"c{number}", **told)
     results = [e for e in of(session.reader(), Event) if e.kind is Kind.TOOL_RESULT]
