@@ -124,7 +124,8 @@ def test_what_was_asked_done_and_checked_is_cited(here: Setting) -> None:
     content = ended(running)
     said = text(content)
     assert 'The person asked: e1 "please fix `a.py`"'.replace("`", "'") in said
-    assert "Check `pytest -q` at 2023-11-14 22:13 UTC: passed (exit 0); files were changed after it." in said
+    check = "Check `pytest -q` at 2023-11-14 22:13 UTC: passed (exit 0)"
+    assert f"{check}; files were changed after it." in said
     assert "Changed files: `a.py` (edited by codex)" in said
     assert 'codex said last (e4): "fixed it"' in said
     assert all(item.evidence for item in content.state)

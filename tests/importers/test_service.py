@@ -101,8 +101,10 @@ def test_a_session_is_imported_and_counted(
     assert seen == [(summary.bytes, 3)]
     assert summary.notices == [
         "1 things could not be imported as they are, first: torn_line at file@3",
-        "it was shown 1 briefing of a ledger that is not here: handoffs made there are lost, or kept"
-        " elsewhere",
+        (
+            "it was shown 1 briefing of a ledger that is not here:"
+            " handoffs made there are lost, or kept elsewhere"
+        ),
     ]
     row = sessions.by_native(store, "codex", "s1")
     assert row is not None
