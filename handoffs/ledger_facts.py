@@ -27,7 +27,7 @@ from handoffs.models import (
 )
 from handoffs.scrubbing import redactions
 from handoffs.store import reading
-from ledger import checkpoints, facts, git
+from ledger import checkpoints, deliveries, facts, git
 from ledger.errors import BadDataError, UnavailableError
 from ledger.gitstate import GitState
 from ledger.model import CheckpointRow, Workstream
@@ -51,7 +51,11 @@ _WORST: Final = tuple(EvidenceState)
 
 
 class LedgerFacts:
-    """The facts of one workstream in one work tree; good for one validation."""
+    """The facts of one workstream in one work tree; good for one validation.
+
+    `author` is the session row of the agent whose words are checked: what it was not told, it has
+    to say that it does not know.
+    """
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class LedgerFacts:
         *,
         content: Content | None = None,
         state: GitState | None = None,
+        author: int | None = None,
         cut: int = 0,
         compare_ms: int = COMPARE_MS,
     ) -> None:
@@ -69,6 +74,7 @@ class LedgerFacts:
         self._worktree = worktree
         self._content = content
         self._state = state
+        self._author = author
         self._cut = cut
         self._compared: dict[str, Comparison] = {}
         self._seen: dict[int, Comparison] = {}
@@ -142,10 +148,24 @@ class LedgerFacts:
         """Secrets replaced in the content."""
         return 0 if self._content is None else redactions(self._content)
 
-    @property
+    @cached_property
     def cut(self) -> int:
-        """Events or statements left out because of a budget."""
-        return self._cut
+        """Events or statements left out because of a budget.
+
+        Among them what the briefings of the author's session left out and none brought since.
+        """
+        if self._author is None:
+            return self._cut
+        owed = deliveries.owed(self._store, self._author)
+        left_out = (
+            self._store.one(
+                "SELECT count(*) AS n FROM event WHERE workstream = ? AND seq BETWEEN ? AND ?"
+                " AND kind IN ('user_message', 'assistant_message')",
+                *(self._workstream.id, first, last),
+            )
+            for first, last in owed
+        )
+        return self._cut + sum(int(row["n"]) for row in left_out if row is not None)
 
     # --- each kind of evidence ------------------------------------------------------------------
 

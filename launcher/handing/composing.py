@@ -44,14 +44,15 @@ def checked(
     *,
     around: tuple[Finding, ...] = (),
     objective: str | None = None,
+    author: int | None = None,
 ) -> tuple[Content, LedgerFacts]:
     """Return the content, scrubbed, with the facts it is to be checked against.
 
-    Raises RefusedError with all findings, of its shape, of its words and of the occasion
-    (`around`) alike.
+    `author` is the session row of the agent that wrote it. Raises RefusedError with all findings,
+    of its shape, of its words and of the occasion (`around`) alike.
     """
     content = None if made.content is None else scrubbed(made.content)
-    facts = LedgerFacts(store, workstream, worktree, content=content)
+    facts = LedgerFacts(store, workstream, worktree, content=content, author=author)
     if content is None or errors(made.findings) or errors(around):
         found = validation.findings_of(made, facts, expected_objective=objective)
         raise RefusedError("the handoff cannot be prepared like this", (*found, *around))

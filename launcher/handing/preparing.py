@@ -78,6 +78,7 @@ def prepared(
     given_ = why if isinstance(why, Given) else Given(why)
     occasion, findings = occasions.observed(given_, bench.author.kind, bench.observations)
     made = composing.parsed(bench.store, bench.workstream, bench.worktree, text)
+    session = bench.session
     content, facts = composing.checked(
         bench.store,
         bench.workstream,
@@ -85,8 +86,8 @@ def prepared(
         made,
         around=findings,
         objective=objective,
+        author=None if session is None else session.id,
     )
-    session = bench.session
     return records.prepare(
         bench.store,
         bench.workstream,

@@ -7,15 +7,23 @@ from dataclasses import replace
 import pytest
 
 from handoffs import repository
-from handoffs.ledger_facts import snapshot_ref
-from handoffs.models import CheckStatus, EvidenceState, Finding, Ref, RefKind, Statement
+from handoffs.ledger_facts import LedgerFacts, snapshot_ref
+from handoffs.models import (
+    CheckStatus,
+    EvidenceState,
+    Finding,
+    OmissionKind,
+    Ref,
+    RefKind,
+    Statement,
+)
 from handoffs.resolver import Resolver
 from handoffs.store import checks
-from handoffs.validation import validate, with_declared_only
-from importers.base import AgentCheck
-from ledger import checkpoints, git, ids, workstreams
+from handoffs.validation import required_omissions, validate, with_declared_only
+from importers.base import AgentCheck, Sighting
+from ledger import checkpoints, deliveries, git, ids, workstreams
 from tests.handoffs.setting import Setting, run_git
-from tests.ledger.making import START, SetClock, apply, event, link
+from tests.ledger.making import START, SetClock, apply, event, link, start_run
 
 
 def at(here: Setting, offset: int) -> None:
@@ -270,3 +278,43 @@ def test_a_record_that_changed_in_its_store_is_no_line_that_was_skipped(here: Se
     assert seen is not None
     assert seen["n"] == 1
     assert here.facts().skipped_lines == 0
+
+
+# --- what the author was not told -----------------------------------------------------------------
+
+
+def test_what_a_briefing_left_out_has_to_be_said_by_the_session_that_saw_it(here: Setting) -> None:
+    for number in range(4):
+        here.says(f"request {number} about `a.py`")
+    reader = here.session("claude")
+    run = start_run(
+        here.store, here.workstream, entry="claude", worktree=str(here.tree), cwd=str(here.tree)
+    )
+    row = deliveries.add_briefing(
+        here.store,
+        run,
+        purpose="session",
+        session=reader,
+        text="x",
+        after_seq=0,
+        through_seq=4,
+        included=((3, 4),),
+        omitted=((1, 2),),
+        marks_through=0,
+        notes_through=0,
+        handoff=None,
+    )
+    name = ids.delivery_id(run.nonce, 1)
+    deliveries.record_printed(
+        here.store, name, run, row, channel="hook", source="resume", session=None, at=1
+    )
+    content = here.content()
+    known = LedgerFacts(here.store, here.workstream, here.tree, author=reader.id)
+    assert [item.text for item in required_omissions(content, known)] == []  # it saw nothing yet
+    here.add(Sighting(delivery=name, depth=900, record=900), harness="claude")
+    known = LedgerFacts(here.store, here.workstream, here.tree, author=reader.id)
+    (needed,) = required_omissions(content, known)
+    assert needed.kind is OmissionKind.EXCLUDED_MATERIAL
+    assert needed.text.endswith(": 2")
+    asker = LedgerFacts(here.store, here.workstream, here.tree, author=here.session().id)
+    assert asker.cut == here.facts().cut == 0
