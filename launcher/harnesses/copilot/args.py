@@ -1,4 +1,8 @@
-"""Copilot CLI's command line, of 1.0.102."""
+"""Copilot CLI's command line, of 1.0.102.
+
+Lists of tools and the like may be empty (`--available-tools -p …`); what follows their first member
+is read as words, which mean nothing to Copilot CLI elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +60,13 @@ OPTIONS: Final = Options(
 --additional-mcp-config ONE
 --mcp-github-auth ONE
 --allow-all-mcp-server-instructions NOTHING
---allow-tool MANY
---deny-tool MANY
---available-tools MANY
---excluded-tools MANY
---secret-env-vars MANY
---allow-url MANY
---deny-url MANY
+--allow-tool MAYBE
+--deny-tool MAYBE
+--available-tools MAYBE
+--excluded-tools MAYBE
+--secret-env-vars MAYBE
+--allow-url MAYBE
+--deny-url MAYBE
 --allow-all-urls NOTHING
 --allow-all NOTHING
 --yolo NOTHING
