@@ -26,6 +26,7 @@ HARNESSES: Final[dict[str, tuple[str, ...]]] = {
     "omp": ("oh-my-pi",),
     "qwen": ("qwen-code",),
     "copilot": ("github-copilot", "copilot-cli"),
+    "grok": ("grok-build",),
 }
 """Name -> the other names that people type, in the order in which harnesses are offered."""
 _BY_ALIAS: Final = {alias: name for name, more in HARNESSES.items() for alias in more}

@@ -5,7 +5,8 @@
 store's home after a scenario of real one-shot turns. The home's path has as many characters as
 `/home/user`, which replaces it, so that byte offsets hold; in text files long texts of the vendor
 become filler of the same length. A harness that needs more (a terminal, hooks) adds a function to
-`SPECIAL` in a module of its own folder: `tests/fixtures/<name>/record.py`, with a `RECORDINGS`.
+`SPECIAL` in a module of its own folder: `tests/fixtures/<name>/record.py`, with a `RECORDINGS`, and
+with `KEEP`, names of files, where a session's folder has more in it than is read.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tests.lab.family import FAMILY, FamilyHome, api_for, family_home, one_shot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from tests.fakes.server import ScriptedServer
 
@@ -71,15 +73,19 @@ RECORDINGS: Final[dict[str, Any]] = {"plain": plain, "failed": failed}
 
 def recordings_of(name: str) -> dict[str, Any]:
     """Return what is recorded of a harness: the common cases, then its own."""
+    return {**RECORDINGS, **getattr(_own(name), "RECORDINGS", {})}
+
+
+def _own(name: str) -> ModuleType | None:
     path = FIXTURES / name / "record.py"
     if not path.exists():
-        return RECORDINGS
+        return None
     spec = importlib.util.spec_from_file_location(f"record_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {**RECORDINGS, **module.RECORDINGS}
+    return module
 
 
 def record(name: str, case: str, recording: Callable[[FamilyHome, ScriptedServer], None]) -> None:
@@ -106,8 +112,14 @@ def kept_files(name: str, store: Path, home: FamilyHome) -> list[Path]:
     """Return the files of the sessions, and what lies beside them for one session each."""
     del home
     importer = registry.get(name)
+    keep: frozenset[str] | None = getattr(_own(name), "KEEP", None)
     folders = {s.path.parent for s in importer.discover(store) if s.path is not None}
-    return sorted(p for f in folders for p in f.rglob("*") if p.is_file())
+    return sorted(
+        p
+        for folder in folders
+        for p in folder.rglob("*")
+        if p.is_file() and (keep is None or p.name in keep)
+    )
 
 
 def scrubbed(raw: bytes, root: Path) -> bytes:

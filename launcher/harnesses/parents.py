@@ -52,6 +52,7 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "QWEN_CODE_MANAGED_NPM_PIN",
         "QWEN_CODE_PRIVATE_RELAUNCH_ENV_PROVENANCE",
     ),
+    "grok": ("GROK_SESSION_ID", "GROK_HOOK_EVENT", "GROK_HOOK_NAME", "GROK_WORKSPACE_ROOT"),
 }
 """Observed in hooks and tools of Claude Code 2.1, Codex 0.171, Qwen Code 0.24, Copilot CLI 1.0."""
 ALL: Final = tuple(dict.fromkeys(name for marks in MARKS.values() for name in marks))
