@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lab.family import FAMILY, FamilyHome, api_for, choosable, family_home, one_shot
+from tests.lab.family import (
+    FAMILY,
+    FamilyHome,
+    api_for,
+    choosable,
+    family_home,
+    in_terminal,
+    leave,
+    one_shot,
+    type_prompt,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +47,11 @@ def home(name: str, tmp_path: Path, api: ScriptedServer) -> FamilyHome:
 
 @pytest.mark.parametrize("name", WITH_TOOLS)
 def test_a_turn_with_tools_and_one_that_resumes_it(home: FamilyHome, api: ScriptedServer) -> None:
-    first = one_shot(home, WORK)
+    chosen = str(uuid.uuid4())
+    first = one_shot(home, WORK, session=chosen)
     assert first.code == 0, first.err
+    # Gemini's file names have only the first eight characters.
+    assert choosable(home.name) == any(chosen[:8] in str(path) for path in first.files)
     assert "plover is done" in first.out
     assert (home.work / "a.txt").read_text() == "one\nthree\n"
     results = api.turns[-1].text
@@ -63,18 +76,29 @@ def test_aider_changes_files_and_restores_its_history(
     assert "plover is done" in api.turns[-1].text
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILY if choosable(name)])
-def test_a_new_session_takes_the_chosen_id(home: FamilyHome) -> None:
-    chosen = str(uuid.uuid4())
-    shot = one_shot(home, "say: hello", session=chosen)
-    assert shot.code == 0, shot.err
-    # Gemini's file names have only the first eight characters.
-    assert any(chosen[:8] in str(path) for path in shot.files)
-
-
 @pytest.mark.parametrize("name", ["pi", "grok"])
 def test_a_refusing_model_ends_the_turn(home: FamilyHome, api: ScriptedServer) -> None:
     shot = one_shot(home, "fail: unauthorized")
     assert shot.code == 1
     assert "Incorrect API key" in shot.err
     assert len(api.turns) == 1
+
+
+@pytest.mark.terminal
+@pytest.mark.parametrize("name", [name for name in FAMILY if name != "dsh"])
+def test_the_terminal_interface_takes_a_prompt_and_ends_cleanly(
+    home: FamilyHome, api: ScriptedServer
+) -> None:
+    with in_terminal(home) as terminal:
+        type_prompt(terminal, home, "say: hello there ;; hold: here ;; say: plover is over")
+        api.wait_held("here", timeout=60)
+        api.release("here")
+        terminal.wait_text("plover is over", 60)
+        assert leave(terminal, home) == 0
+    assert home.session_files()
+
+
+@pytest.mark.parametrize("name", ["dsh"])
+def test_a_program_without_a_terminal_interface_says_so(home: FamilyHome) -> None:
+    with pytest.raises(ValueError, match="no terminal interface"):
+        in_terminal(home)

@@ -97,6 +97,8 @@ class _Interactive:
     """What it shows once it takes a prompt."""
     leave: tuple[str, ...]
     """What ends it, key after key while nothing runs; a text is typed."""
+    resuming: str = ""
+    """What it shows while it loads a session, after it has shown that it is ready."""
     settle: float = 0
     """Seconds that it needs between a paste and Enter."""
 
@@ -191,6 +193,8 @@ def in_terminal(
     )
     try:
         terminal.wait_text(look.ready, _START)
+        if resume is not None and look.resuming:
+            terminal.wait_text(look.resuming, _START)
         terminal.wait_quiet(1, _START)
     except TimeoutError:
         terminal.close()
@@ -534,6 +538,7 @@ _SETUPS: Final = {
             resume=("-r", "{}"),
             ready="Type your message",
             leave=("ctrl-c", "ctrl-c"),
+            resuming="Resuming session",
             settle=1.5,
         ),
     ),
