@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from launcher.harnesses.grok import ADAPTER, _holding
 from tests.real.stage import (
     changed,
     deliveries_in,
@@ -93,12 +94,17 @@ def test_a_terminal_is_told_at_its_start_and_not_on_resume(family: Callable[...,
 
 def test_a_killed_grok_loses_nothing_that_it_wrote(family: Callable[..., Family]) -> None:
     bench = family("grok")
-    bench.run(*GROK, "-p", "say: before")
+    session = bench.run(*GROK, "-p", "say: before").session
     child = bench.start(*GROK, "-p", "say: going ;; run: timeout 30 tail -f /dev/null")
     files = bench.homes["grok"].session_files
     until(lambda: b'"tool_call"' in files()[0].read_bytes(), "the call")
-    os.kill(bench.status()["lease"]["child_pid"], signal.SIGKILL)
+    pid = bench.status()["lease"]["child_pid"]
+    store = bench.homes["grok"].store
+    assert list(_holding(files()[0])) == [pid]
+    assert ADAPTER.preflight(store, session, None, bench.repository).pid == pid
+    os.kill(pid, signal.SIGKILL)
     child.wait(60)
+    assert list(_holding(files()[0])) == []
     results = [event for event in bench.log() if event["kind"] == "tool_result"]
     assert [(e["tool"], e["status"]) for e in results] == [("run_terminal_command", "interrupted")]
     again = bench.run(*GROK, "-p", "say: after")

@@ -118,9 +118,10 @@ class Grok(Frame):
         return GrokPlan(self, request)
 
     def holder(self, source: Source, cwd: Path) -> Preflight | None:
-        """Say which process was started with a session's id."""
+        """Say which process has a session open."""
         del cwd
-        pid = next(_mentioning(source.native_id), None)
+        assert source.path is not None  # noqa: S101  (a session that is present has a file)
+        pid = next(_holding(source.path), None)
         if pid is None:
             return None
         return Preflight(Readiness.BUSY, f"the session is open in grok (pid {pid})", pid)
@@ -146,20 +147,39 @@ class Grok(Frame):
         return ABOUT
 
 
-def _mentioning(native_id: str) -> Iterator[int]:
-    """Yield the processes of the program that were started with a session's id."""
+def _holding(path: Path) -> Iterator[int]:
+    """Yield the processes of the program that have a session open, or were started with its id.
+
+    Its log of events stays open for as long as the session does.
+    """
     try:
         names = [name for name in os.listdir(processes.PROC) if name.isdecimal()]  # noqa: PTH208
     except OSError:
         return
-    wanted = native_id.encode()
+    wanted, log = path.parent.name.encode(), str(path.resolve().with_name("events.jsonl"))
     for name in names:
+        folder = processes.PROC / name
         try:
-            words = (processes.PROC / name / "cmdline").read_bytes().split(b"\0")
+            words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if words[0].rpartition(b"/")[2] == b"grok" and any(wanted in word for word in words):
+        if words[0].rpartition(b"/")[2] != b"grok":
+            continue
+        if any(wanted in word for word in words) or log in _open_files(folder / "fd"):
             yield int(name)
+
+
+def _open_files(folder: Path) -> Iterator[str]:
+    """Yield the files that a process has open; none of another user's process."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        try:
+            yield os.readlink(folder / name)  # noqa: PTH115
+        except OSError:
+            continue  # closed since
 
 
 ADAPTER: Final[Adapter] = Grok()

@@ -45,6 +45,6 @@ ABOUT: Final = About(
     "settings in the home directory: these fire inside it, and one that keeps a stopped turn going "
     "loops. Nothing of ours is ever in such a file. --rules stands in the argument list, which "
     "other users of the machine can read: no variable and no file does the same (GROK_CONFIG "
-    "ignores paths.extra_rule_dirs), so only what no prompt carries goes there. A process is known "
-    "to have a session when its id is in its arguments.",
+    "ignores paths.extra_rule_dirs), so only what no prompt carries goes there. A process has a "
+    "session when its events.jsonl is open in it or its id is in its arguments.",
 )
