@@ -15,7 +15,8 @@ ABOUT: Final = About(
     format="JSON lines, version 1",
     identity="id of the event; events stand in the order in which they happened.",
     rewrites="Append only, also over a resume. A resume makes up results for calls that were cut "
-    "off; these are not read. What /undo leaves of the file was not seen.",
+    "off; these are not read. /undo writes the file anew without the turns that it takes back: it "
+    "is read from the start, and what was imported of them before stays.",
     visible="Typed words, answers, calls and results.",
     hidden="reasoningText; what hooks and Copilot CLI add to the typed words; system messages; "
     "model.* events, which hold the conversation a second time; subagents.",
