@@ -24,8 +24,9 @@ from importers.telling import Place
 from importers.times import milliseconds
 
 BOOKKEEPING: Final = frozenset(
-    {"available_commands_update", "background_tasks", "config_option_update",
-     "current_mode_update", "hook_execution", "session_info_update", "usage_update"}
+    {"auto_compact_started", "available_commands_update", "background_tasks",
+     "compaction_checkpoint", "config_option_update", "current_mode_update",
+     "hook_execution", "session_info_update", "usage_update"}
 )  # fmt: skip
 _ENDS: Final = {"cancelled": "interrupted", "interrupted": "interrupted", "error": "failed"}
 
@@ -96,6 +97,8 @@ class GrokReader(LineReader[GrokState]):
             self.result(update, place)
         elif kind == "turn_completed":
             self.end(update, place)
+        elif kind == "auto_compact_completed":
+            self.compacted(update, place)
         elif kind == "plan":
             self.tell.add(Plan(items=results.plan(update), at=place.at))
         elif kind == "retry_state":
@@ -112,8 +115,12 @@ class GrokReader(LineReader[GrokState]):
 
     def person(self, update: dict[str, Any], place: Place) -> None:
         """Take in what a person said; the parts of one prompt are records of one turn."""
-        meta = update.get("_meta")
-        number = meta.get("promptIndex") if isinstance(meta, dict) else None
+        inner = update.get("_meta")
+        meta = inner if isinstance(inner, dict) else {}
+        if meta.get("hostTurn"):
+            self.tell.leave("bookkeeping")  # a command: `/compact`
+            return
+        number = meta.get("promptIndex")
         number = number if isinstance(number, int) else None
         opens = number is None or number != self.state.prompt
         self.state.prompt = number
@@ -168,6 +175,8 @@ class GrokReader(LineReader[GrokState]):
 
     def end(self, update: dict[str, Any], place: Place) -> None:
         """Take in the end of a turn, and what it cost."""
+        if self.tell.state.open is None:
+            return  # of a command
         reason = str(update.get("stop_reason"))
         error = update.get("agent_result")
         failed = reason == "error" and isinstance(error, str)
@@ -184,6 +193,15 @@ class GrokReader(LineReader[GrokState]):
                     output_tokens=output if isinstance(output, int) else None,
                 )
             )
+
+    def compacted(self, update: dict[str, Any], place: Place) -> None:
+        """Take in a compaction, asked for or not; its summary stands elsewhere."""
+        before, after = (update.get(name) for name in ("tokens_before", "tokens_after"))
+        self.tell.compaction(
+            place,
+            {"tokens_before": before} if isinstance(before, int) else {},
+            context_tokens=after if isinstance(after, int) and after > 0 else None,
+        )
 
     def refused(self, update: dict[str, Any], place: Place) -> None:
         """Say what it means that the provider refused; the turn's end says that it failed."""

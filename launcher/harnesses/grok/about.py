@@ -19,8 +19,9 @@ ABOUT: Final = About(
     rewrites="updates.jsonl is append only as far as seen; chat_history.jsonl and summary.json are "
     "rewritten, and only the summary is read, for title, directory and parent.",
     visible="Words, answers, calls and results. Pieces of one stream are one answer.",
-    hidden="Thoughts; injected records stand in chat_history.jsonl, which is not read.",
-    compaction="Not provoked, so its records would be counted as unknown.",
+    hidden="Thoughts; commands; injected records stand in chat_history.jsonl, which is not read.",
+    compaction="auto_compact_completed with the figures, asked for or not; the summary is in files "
+    "that are not read.",
     tools="Status and exit code of a call's last update; a command that exits with another code "
     "than 0 is an error. The plan update is the plan.",
     turns="turn_completed ends a turn, with its reason; one that was killed is ended by the next "
