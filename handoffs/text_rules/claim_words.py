@@ -157,7 +157,8 @@ TIME_OF: Final = re.compile(
 )
 """A time to come: "after the tests pass"."""
 RELATIVE: Final = re.compile(
-    r" (?:tests?|checks?|checking|testing) (?:that|whether|if) "
+    r"(?:^| to| and| it| which| then| that| ,) (?:tests?|checks?|checking|testing)"
+    r" (?:that|whether|if) "
     rf"| (?:{TOOL}|{CHECK}) that (?:always |now |only |also |still )?(?:pass|passes|succeeds?) "
 )
 """What is checked or which check is meant, and nothing about whether it passed."""

@@ -194,7 +194,8 @@ def _predicates(clause: str) -> list[re.Match[str]]:
     found = [
         match
         for match in PASSES.finditer(clause)
-        if not TO_PASS.search(clause[max(0, match.start() - 60) : match.start() + 1])
+        if match["word"] not in ("pass", "succeed")
+        or not TO_PASS.search(clause[max(0, match.start() - 60) : match.start() + 1])
     ]
     found += [match for match in IS_GREEN.finditer(clause) if _is_said_of(match)]
     found += [match for match in (STARTS_GREEN.match(clause),) if match is not None]

@@ -33,7 +33,7 @@ _LOOK: Final = (
     r"|over)|scroll (?:back|up)(?: up)?(?: to| through)?)(?! of)"
 )
 _ASK: Final = (
-    rf"(?:{_LOOK}|follow|use|search|reference|look up|open|based on|according to|as per|per"
+    rf"(?:{_LOOK}|follow|use|ask|search|reference|look up|open|based on|according to|as per|per"
     r"|consider|implement|execute)"
 )
 _LINK: Final = (
@@ -46,7 +46,7 @@ _LINK: Final = (
 _STOP: Final = r" ?$| [,:()\[\]?]"
 _CLOSE: Final = (
     rf"(?={_STOP}| (?:of|in|on|from|at|for|to|and|then|or|above|before|earlier|so|with|about"
-    r"|where|which|that|when|as|again|first|between|by|we|you|i|if|because|is|was|has|had)\b)"
+    r"|where|which|that|what|how|who|when|as|again|first|between|by|we|you|i|if|because|is|was|has|had)\b)"
 )
 """What follows a noun that stands for itself, and not before another noun."""
 _NO_PLACE: Final = (
@@ -161,6 +161,10 @@ _EARLIER_TALK: Final = (
         rf" {_ASK}(?: \S+){{0,4}}? {_TOLD_THINGS} (?:{_PUT} )?(?:from|in) (?:the|our|this)"
         r" (?:conversation|chat|transcript|discussion)(?= ?$| [,()])"
     ),
+    (
+        r" (?:look|go|read|scroll|think) back (?:through|over|at|to|on) (?:the|our|all)"
+        rf" (?:messages|turns|thread|discussion|exchange|replies){_END}"
+    ),
     rf" {_TALK} above{_THEN_ON}",
     rf" {_LOOK}(?: \S+){{0,2}} our (?:{_TALK}|discussions?|exchange|messages?|thread){_CLOSE}",
     (
@@ -258,9 +262,9 @@ _ABOVE: Final = (
         rf"(?: (?:all|of|with|on)){{0,2}} the above{_THEN_ON}"
     ),
     (
-        rf"{_ASKING} (?:do|continue|finish|complete|execute|redo|handle|address|fix|apply"
-        r"|implement|work through|go through|carry out|tackle|perform"
-        r"|resolve)(?: \S+){0,3}? (?:list|steps?|tasks?|points?|items?|plan|todos?|issues?"
+        rf"{_ASKING} (?:do|(?:continue|proceed|resume|go on|carry on)(?: with)?|finish|complete"
+        r"|execute|redo|handle|address|fix|apply|implement|work through|go through|carry out"
+        r"|tackle|perform|resolve)(?: \S+){0,3}? (?:list|steps?|tasks?|points?|items?|plan|todos?|issues?"
         r"|changes|bullets?)"
         r"(?: (?:listed|mentioned|described|outlined|given|noted|named|discussed))? above"
         rf"{_THEN_ON}"
