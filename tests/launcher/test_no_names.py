@@ -41,8 +41,10 @@ def test_only_its_own_modules_name_a_harness(path: str) -> None:
         if registry.module_of(name) != owner(path)
         for spelling in spellings
     ]
-    found = re.findall(rf"\b(?:{'|'.join(map(re.escape, foreign))})\b", text, re.IGNORECASE)
-    assert found == []
+    words = "|".join(map(re.escape, foreign))
+    # A harness's own options and packages may have such a word in them: `--from-…`.
+    before, behind = (r"\b", r"\b") if owner(path) is None else (r"(?<![\w/-])", r"(?![\w-])")
+    assert re.findall(f"{before}(?:{words}){behind}", text, re.IGNORECASE) == []
 
 
 def test_every_harness_has_modules_of_its_own() -> None:
