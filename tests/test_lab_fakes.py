@@ -132,9 +132,12 @@ def test_tools_are_called_by_the_schema_that_the_client_offers(
     }
 
 
-def test_a_folder_that_is_not_there_makes_no_path_absolute(chat: ChatApi) -> None:
+@pytest.mark.parametrize("folder", ["/commands/of/nobody", "/usr", "/"])
+def test_a_folder_that_is_not_there_or_at_the_top_makes_no_path_absolute(
+    chat: ChatApi, folder: str
+) -> None:
     messages = [
-        {"role": "system", "content": "Working directory: /commands\nWorkspace root: /"},
+        {"role": "system", "content": f"Working directory: {folder}\nPlatform: linux"},
         user("write: a.txt => one"),
     ]
     (write,) = ask(chat, messages, tools=offered(write=WRITE))["tool_calls"]
