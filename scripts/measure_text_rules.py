@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from handoffs.text_rules import Vague, claims_pass, vague
 from handoffs.text_rules.words import sentences
 

@@ -66,9 +66,14 @@ _FILLER: Final = listed(
 )
 _VOCABULARY: Final = _GO_ON | _THINGS | _FILLER
 
+_NOT_SAID_OF: Final = "".join(
+    f"(?<! {word} )" for word in ("a", "one", "the", "is", "are", "was", "be", "not", "now", "yet")
+)
+"""What makes "complete" a word for how something is, and not for what is to be done."""
 _CORE: Final = re.compile(
-    r" (?:continu(?:e|es|ed|ing|ation)|resum(?:e|es|ing|ption)|proceed(?:s|ing)?|finish(?:ing)?"
-    r"|finali[sz]e|complete|completing|tbd|tba|tbc|wip|n/a|todos?|to-dos?|in-progress|ongoing"
+    rf" (?:{_NOT_SAID_OF}complete|continu(?:e|es|ed|ing|ation)|resum(?:e|es|ing|ption)"
+    r"|proceed(?:s|ing)?|finish(?:ing)?"
+    r"|finali[sz]e|completing|tbd|tba|tbc|wip|n/a|todos?|to-dos?|in-progress|ongoing"
     r"|keep(?:s|ing)? (?:(?:it|on|up|this|that|things|everything|the|work|ball|momentum) ){0,3}"
     r"(?:going|rolling|working|doing|at|on|up|moving|pushing|coding|developing|implementing"
     r"|it up)|carry(?:ing)? (?:it |this |that |everything )?(?:on|through|forward|out)|next up"
@@ -112,6 +117,8 @@ _ENDING: Final = re.compile(
 )
 """Statements that something has ended; they tell something, if little."""
 
+_LETS: Final = re.compile(r"^ let (?!us |me |you )")
+"""Something is allowed to go on, which is another thing than that it has to."""
 _NO_WORDS: Final = re.compile(r"[\s.\u2026!?*_~\u00b7\u2013\u2014-]*")
 
 _HAN_WORD: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -152,7 +159,7 @@ def says(sentence: str) -> Says:
     text = spaced(found)
     if _ALONE.match(text):
         return Says.GOES_ON
-    if _ENDING.match(text) or sentence.rstrip().endswith("?"):
+    if _ENDING.match(text) or _LETS.match(text) or sentence.rstrip().endswith("?"):
         return Says.SOMETHING
     return Says.GOES_ON if _CORE.search(text) or _ORDER.match(text) else Says.NOTHING
 

@@ -83,6 +83,7 @@ _TOLD: Final = (
 _WE: Final = r"(?:we|you and i|i and you|the user and i)"
 _PERSON: Final = r"(?:we|you|i|he|she|they|the user)"
 _WHAT: Final = r"(?:what|everything|whatever|all|things?|the way|the one)(?: that)?"
+_WAS: Final = r"(?:was|has been|had been|were|we've|i've|you've)"
 _ASKING: Final = r"(?:^| [,:]| (?:and|then|please|just|first|also|but|now))(?: please| just)?"
 """Where a request begins."""
 _GO_ON: Final = r"(?:continue|resume|proceed|go on|carry on|pick up)"
@@ -228,9 +229,14 @@ _WHAT_WAS_SAID: Final = (
         rf"|described)\b{_NO_DOCUMENT}"
     ),
     (
-        rf" (?:what|everything|all|whatever)(?: that)? (?:was|has been|had been|were|we've|i've"
-        rf"|you've)"
-        rf"{_ALREADY} (?:{_SPOKE}|said|mentioned){_NO_DOCUMENT}(?! (?:above|below))"
+        rf" (?:{_ASK}|do|finish|complete|continue|deliver|from|of|to|by|on|with) {_LINK}"
+        rf"(?:what|everything|all|whatever)(?: that)? {_WAS}{_ALREADY}"
+        rf" (?:{_SPOKE}|said|mentioned){_NO_DOCUMENT}(?! (?:above|below|since|first|last)\b)"
+    ),
+    (
+        rf" (?:what|everything|all|whatever)(?: that)? {_WAS}{_ALREADY} (?:{_SPOKE}|said"
+        r"|mentioned) (?:earlier|before|previously|yesterday|last time|in (?:the|our|this) "
+        rf"(?:{_THEN} )?{_TALK})\b"
     ),
     (
         rf"(?<!^) as(?: was| were| we| already)? (?:discussed|agreed|talked about){_NO_DOCUMENT}"
@@ -264,8 +270,8 @@ _ABOVE: Final = (
     (
         rf"{_ASKING} (?:do|(?:continue|proceed|resume|go on|carry on)(?: with)?|finish|complete"
         r"|execute|redo|handle|address|fix|apply|implement|work through|go through|carry out"
-        r"|tackle|perform|resolve)(?: \S+){0,3}? (?:list|steps?|tasks?|points?|items?|plan|todos?|issues?"
-        r"|changes|bullets?)"
+        r"|tackle|perform|resolve)(?: \S+){0,3}? (?:list|steps?|tasks?|points?|items?|plan|todos?"
+        r"|issues?|changes|bullets?)"
         r"(?: (?:listed|mentioned|described|outlined|given|noted|named|discussed))? above"
         rf"{_THEN_ON}"
     ),
