@@ -5,15 +5,17 @@ Everything here is observed or recorded; what an agent says stays a claim of tha
 
 from __future__ import annotations
 
+import heapq
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs import imported_checks
 from handoffs.draft_talk import Talk, is_request, talk
-from handoffs.facts import Comparison, changed_since
-from handoffs.imported_checks import ImportedCheck
+from handoffs.facts import CheckFact, Comparison, changed_since
+from handoffs.imported_checks import Candidate
 from handoffs.ledger_facts import LedgerFacts
 from handoffs.models import CheckStatus, Disposition, Outcome, Receipt, Ref, RefKind
 from handoffs.resolver import plain_event_ref
@@ -198,53 +200,57 @@ def _relative(path: str, worktree: str) -> str:
 
 
 class _Ran(NamedTuple):
-    """One run of a check."""
+    """One run of a check, and how to learn what came of it; nothing when it was forgotten."""
 
     at: int
-    ref: Ref
     command: str
-    row: checks.CheckRow | ImportedCheck
+    learn: Callable[[], tuple[Ref, CheckFact] | None]
 
 
 def _checks(
     store: Store, workstream: Workstream, boundary: int, known: LedgerFacts
 ) -> tuple[Check, ...]:
+    """Return the newest run of each of the commands that were run last."""
     after = _time(store, workstream, boundary)
     recorded = [
-        _Ran(row.ended_at, _check_ref(row.id, row.digest), row.command, row)
+        _Ran(row.ended_at, row.command, partial(_recorded, known, row))
         for row in checks.of_workstream(store, workstream, after=after)
     ]
-    imported = [
-        _Ran(item.at, _check_ref(item.id, item.digest), item.command, item)
-        for item in imported_checks.recent(store, workstream, after=boundary)
-        if not item.forgotten  # what cannot be cited supports nothing
-    ]
-    return tuple(_checked(ran, known) for ran in _newest_of_each([*recorded, *imported]))
+    imported = (
+        _Ran(item.at, item.command, partial(_imported, known, item))
+        for item in imported_checks.candidates(store, workstream, after=boundary)
+    )
+    found: dict[str, Check] = {}
+    for ran in heapq.merge(recorded, imported, key=lambda item: item.at, reverse=True):
+        name = " ".join(ran.command.split())
+        if name not in found and (learned := ran.learn()) is not None:
+            found[name] = _checked(ran, *learned, known)
+        if len(found) == CHECKS:
+            break
+    return tuple(found.values())
 
 
-def _check_ref(name: str, digest: str) -> Ref:
-    return Ref(kind=RefKind.CHECK, id=name, digest=digest)
+def _recorded(known: LedgerFacts, row: checks.CheckRow) -> tuple[Ref, CheckFact]:
+    return Ref(kind=RefKind.CHECK, id=row.id, digest=row.digest), known.of_recorded(row)
 
 
-def _checked(ran: _Ran, known: LedgerFacts) -> Check:
-    row = ran.row
-    fact = known.of_imported(row) if isinstance(row, ImportedCheck) else known.of_recorded(row)
+def _imported(known: LedgerFacts, item: Candidate) -> tuple[Ref, CheckFact] | None:
+    made = item.make()
+    if made.forgotten:  # what cannot be cited supports nothing
+        return None
+    return Ref(kind=RefKind.CHECK, id=made.id, digest=made.digest), known.of_imported(made)
+
+
+def _checked(ran: _Ran, ref: Ref, fact: CheckFact, known: LedgerFacts) -> Check:
     return Check(
         command=ran.command,
         status=fact.status,
         exit_code=fact.exit_code,
         failures=fact.failures,
         at=ran.at,
-        ref=ran.ref,
+        ref=ref,
         since=changed_since(fact, known.last_change),
     )
-
-
-def _newest_of_each(found: Iterable[_Ran]) -> list[_Ran]:
-    newest: dict[str, _Ran] = {}
-    for ran in sorted(found, key=lambda item: (item.at, item.ref), reverse=True):
-        newest.setdefault(" ".join(ran.command.split()), ran)
-    return list(newest.values())[:CHECKS]
 
 
 def _plan(store: Store, workstream: Workstream, run: RunRow, boundary: int) -> Plan | None:

@@ -6,8 +6,10 @@ Bounded by the number of tool calls that are looked at, never by the length of t
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoffs.canonical import value_digest
 from handoffs.models import CheckStatus
@@ -15,6 +17,8 @@ from ledger import events
 from ledger.model import EventKind, EventRow, Workstream, workstream_id
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from ledger.store import Store
 
 LOOKED_AT: Final = 400
@@ -47,8 +51,22 @@ class ImportedCheck:
     """Its words were taken away on request."""
 
 
-def recent(store: Store, workstream: Workstream | int, *, after: int = 0) -> list[ImportedCheck]:
-    """Return the checks among the newest tool calls after event `after`, newest first."""
+class Candidate(NamedTuple):
+    """A check that was found; what came of it is worked out when it is asked for."""
+
+    at: int
+    seq: int
+    command: str
+    make: Callable[[], ImportedCheck]
+
+
+def candidates(
+    store: Store, workstream: Workstream | int, *, after: int = 0
+) -> Iterator[Candidate]:
+    """Yield the checks among the newest tool calls after event `after`, newest first.
+
+    Costs little for each; what came of a check is what costs.
+    """
     from handoffs import check_outcome  # imported late: a launch only asks for digests
 
     number = workstream_id(workstream)
@@ -65,15 +83,25 @@ def recent(store: Store, workstream: Workstream | int, *, after: int = 0) -> lis
     results = _results(rows)
     found = []
     for row in rows:
-        if row.kind is not EventKind.TOOL_CALL:
+        command = command_of(row) if row.kind is EventKind.TOOL_CALL else None
+        if command is None:
             continue
-        command = command_of(row)
-        if command is None or check_outcome.check_tool(command) is None:
-            continue
-        found.append(_made(store, row, results.get((row.session_id, row.call_id)), command))
+        result = results.get((row.session_id, row.call_id))
+        last = row if result is None else result
+        make = partial(_made, store, row, result, command)
+        found.append(Candidate(last.occurred_at, last.seq, command, make))
     found += _of_subagents(store, number, floor)
     found.sort(key=lambda item: (item.at, item.seq), reverse=True)
-    return found
+    for item in found:
+        if check_outcome.check_tool(item.command) is not None:
+            yield item
+
+
+def recent(
+    store: Store, workstream: Workstream | int, *, after: int = 0
+) -> Iterator[ImportedCheck]:
+    """Yield the checks among the newest tool calls after event `after`, newest first."""
+    return (item.make() for item in candidates(store, workstream, after=after))
 
 
 def by_event(store: Store, workstream: Workstream | int, event: EventRow) -> ImportedCheck | None:
@@ -126,9 +154,8 @@ def _event(store: Store, workstream: Workstream | int, name: str) -> EventRow | 
 
 def by_agent(store: Store, workstream: Workstream | int, name: str) -> ImportedCheck | None:
     """Return the check of a subagent by its id, or None."""
-    return next(
-        (c for c in _of_subagents(store, workstream_id(workstream), 0) if c.id == name), None
-    )
+    made = (item.make() for item in _of_subagents(store, workstream_id(workstream), 0))
+    return next((check for check in made if check.id == name), None)
 
 
 def is_of_agent(store: Store, name: str) -> bool:
@@ -230,9 +257,7 @@ def _digest(store: Store, event: EventRow) -> str | None:
     return None if row is None else bytes(row["content_digest"]).hex()
 
 
-def _of_subagents(store: Store, workstream: int, after: int) -> list[ImportedCheck]:
-    from handoffs import check_outcome  # imported late: a launch only asks for digests
-
+def _of_subagents(store: Store, workstream: int, after: int) -> list[Candidate]:
     floor = store.one(
         "SELECT occurred_at FROM event WHERE workstream = ? AND seq = ?", workstream, after
     )
@@ -244,24 +269,22 @@ def _of_subagents(store: Store, workstream: int, after: int) -> list[ImportedChe
         workstream,
         0 if floor is None else floor["occurred_at"],
     )
-    found = []
-    for row in rows:
-        if check_outcome.check_tool(row["command"]) is None:
-            continue
-        outcome = check_outcome.decide(row["command"], row["exit_code"], "")
-        told = [row["command"], row["exit_code"], row["at"]]
-        found.append(
-            ImportedCheck(
-                id=f"{AGENT}{row['native_id']}/{row['agent']}/{row['call_id']}",
-                digest=value_digest(told),
-                command=row["command"],
-                exit_code=row["exit_code"],
-                status=outcome.status,
-                failures=outcome.failures,
-                at=row["at"],
-                seq=0,
-                entry=row["entry"],
-                tool=outcome.tool,
-            )
-        )
-    return found
+    return [Candidate(row["at"], 0, row["command"], partial(_made_of_agent, row)) for row in rows]
+
+
+def _made_of_agent(row: sqlite3.Row) -> ImportedCheck:
+    from handoffs import check_outcome  # imported late: a launch only asks for digests
+
+    outcome = check_outcome.decide(row["command"], row["exit_code"], "")
+    return ImportedCheck(
+        id=f"{AGENT}{row['native_id']}/{row['agent']}/{row['call_id']}",
+        digest=value_digest([row["command"], row["exit_code"], row["at"]]),
+        command=row["command"],
+        exit_code=row["exit_code"],
+        status=outcome.status,
+        failures=outcome.failures,
+        at=row["at"],
+        seq=0,
+        entry=row["entry"],
+        tool=outcome.tool,
+    )

@@ -114,10 +114,10 @@ class LedgerFacts:
         from handoffs.store import checks
 
         recorded = checks.newest(self._store, self._workstream)
-        imported = imported_checks.recent(self._store, self._workstream)
-        if recorded is not None and (not imported or recorded.ended_at >= imported[0].at):
+        imported = next(imported_checks.recent(self._store, self._workstream), None)
+        if recorded is not None and (imported is None or recorded.ended_at >= imported.at):
             return self.of_recorded(recorded)
-        return self.of_imported(imported[0]) if imported else None
+        return None if imported is None else self.of_imported(imported)
 
     @cached_property
     def last_change(self) -> int | None:
