@@ -1,11 +1,5 @@
 from __future__ import annotations
 
-import signal
-
 from tests.run.fixtures import desk, template
 
 __all__ = ["desk", "template"]
-
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A test run in the background ignores it, and every program that a test starts would too.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
