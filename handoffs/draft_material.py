@@ -31,7 +31,7 @@ CHECKS: Final = 4
 CHANGES: Final = 200
 """Newest file changes that are looked at."""
 _FIRST_MESSAGES: Final = 20
-_REVISIONS: Final = 200
+_REVISIONS: Final = 40
 """Newest revisions among which the one that completed the work before is looked for."""
 FAILED: Final = (CheckStatus.FAILED, CheckStatus.TIMED_OUT)
 """Statuses of a check that needs somebody."""
