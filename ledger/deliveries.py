@@ -27,9 +27,11 @@ from ledger.model import (
     BriefingRow,
     DeliveryRow,
     DeliveryState,
+    Outcome,
     RunRow,
     SessionRow,
     SessionState,
+    Step,
     Workstream,
     run_id,
     session_id,
@@ -304,6 +306,33 @@ def of_handoff(store: Store, workstream: Workstream | int, handoff: str) -> list
         workstream_id(workstream),
     )
     return [_delivery(row) for row in rows]
+
+
+def intended(
+    store: Store, workstream: Workstream | int, handoff: str
+) -> tuple[DeliveryState, str | None] | None:
+    """Return how a handoff stands that no briefing printed: state and reason; None: never composed.
+
+    What was composed for the session that a run was to open, in its newest run: prepared while that
+    lives, failed once it has ended without printing it. Briefings made for other sessions, in case
+    one of them is opened, mean nothing.
+    """
+    row = store.one(
+        "SELECT run.step, run.outcome FROM briefing CROSS JOIN run ON run.id = briefing.run"
+        " LEFT JOIN session ON session.id = briefing.session"
+        " WHERE briefing.handoff = ? AND run.workstream = ? AND ("
+        " (briefing.purpose = 'new' AND run.mode = 'create')"
+        " OR (briefing.purpose = 'session' AND session.native_id = run.native_id))"
+        " ORDER BY run.started_at DESC, run.id DESC LIMIT 1",
+        handoff,
+        workstream_id(workstream),
+    )
+    if row is None:
+        return None
+    if row["step"] != Step.CLOSED:
+        return DeliveryState.PREPARED, None
+    started = row["outcome"] != Outcome.SPAWN_FAILED
+    return DeliveryState.FAILED, "not_printed" if started else "not_started"
 
 
 def first_seen(store: Store, workstream: Workstream | int, handoff: str) -> int | None:

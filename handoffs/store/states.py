@@ -36,7 +36,7 @@ class Standing:
     """How a handoff stands."""
 
     delivery: DeliveryState | None
-    """The best that any delivery of it reached; None: never carried by a briefing."""
+    """The best that any delivery of it reached; None: in no briefing that was to be printed."""
     reason: str | None
     """Of a failed delivery."""
     first_seen: int | None
@@ -60,6 +60,9 @@ def standing(store: Store, workstream: Workstream, digest: str) -> Standing:
     """Return how the handoff with a content digest stands in its workstream."""
     carried = deliveries.of_handoff(store, workstream, digest)
     best = min(carried, key=lambda row: _ORDER.index(row.state), default=None)
+    delivery = None if best is None else (best.state, best.reason)
+    if delivery is None:
+        delivery = deliveries.intended(store, workstream, digest)
     last = receipts.standing(store, workstream, digest)
     transfer, returned, coverage = Transfer.OPEN, None, Coverage.NOT_EXPECTED
     if last is not None and last[1] is ReceiptStatus.ACCEPTED:
@@ -69,8 +72,8 @@ def standing(store: Store, workstream: Workstream, digest: str) -> Standing:
     elif last is not None:
         transfer, returned = Transfer.RETURNED, last[1]
     return Standing(
-        delivery=None if best is None else best.state,
-        reason=None if best is None else best.reason,
+        delivery=None if delivery is None else delivery[0],
+        reason=None if delivery is None else delivery[1],
         first_seen=deliveries.first_seen(store, workstream, digest),
         transfer=transfer,
         returned_as=returned,

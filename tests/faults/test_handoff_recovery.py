@@ -154,7 +154,8 @@ def test_a_harness_that_does_not_start_leaves_it_due_to_a_new_attempt(
     if not told:
         assert first.delivery == "failed"
         assert first.report["delivery"]["reason"]
-        assert show(desk)["delivery"] is None
+        failed = show(desk)
+        assert (failed["delivery"], failed["delivery_reason"]) == ("failed", "not_printed")
         again = desk.claude("say-found: (Mend the walrus)")
         assert (again.out, again.delivery) == ("Mend the walrus\n", "seen")
     assert show(desk)["delivery"] == "seen"
@@ -166,6 +167,26 @@ def test_a_harness_that_is_not_there_leaves_everything_as_it_was(desk: Desk) -> 
     gone = desk.call("run", "--executable", "/nonexistent/claude", "claude", "-p", "x")
     assert gone.code == 127
     assert show(desk) == before
+    assert desk.claude("say-found: (Mend the walrus)").delivery == "seen"
+
+
+def test_a_run_that_cannot_be_started_fails_its_delivery_too(desk: Desk) -> None:
+    handed_off(desk)
+    broken = desk.root / "broken"
+    broken.mkdir()
+    program = broken / "claude"
+    stand_in = ROOT / "tests/fakes/standins/claude"
+    program.write_text(f'#!/bin/sh\nexec {stand_in} "$@"\n')
+    program.chmod(0o755)
+    env = {"PATH": f"{broken}:{desk.env['PATH']}"}
+    desk.ok("harnesses", env=env)  # it was asked for its version, and then it broke
+    inode = program.stat()
+    program.write_text("#!/nonexistent/interpreter\n".ljust(inode.st_size, "#"))
+    os.utime(program, ns=(inode.st_atime_ns, inode.st_mtime_ns))
+    gone = desk.call("run", "claude", "-p", "x", env=env)
+    assert gone.code in (126, 127), gone.err
+    failed = show(desk)
+    assert (failed["delivery"], failed["delivery_reason"]) == ("failed", "not_started")
     assert desk.claude("say-found: (Mend the walrus)").delivery == "seen"
 
 
@@ -354,6 +375,7 @@ def test_a_live_run_is_not_taken_for_a_lost_ledger(desk: Desk) -> None:
     handed_off(desk)
     running = desk.start("run", "claude", "-p", "say: I look at it ;; hold: looking")
     desk.held("looking")
+    assert show(desk)["delivery"] == "prepared"  # what was printed is known when the run ends
     looked = desk.ok("handoff", "receive", "--json")  # imports what is there
     assert desk.rows("SELECT 1 FROM sighting")
     assert desk.ok("handoff", "list", "--json").data["lost_deliveries"] == 0

@@ -65,11 +65,10 @@ def compose(
     budget: int = 9000,
     purpose: str = "session",
     told: bool = False,
+    command: str = "workstream",
 ) -> briefing.Composed | None:
     state = GitState(head=None, tree=None, branch=None, paths={}, dirty_digest=None)
-    scene = briefing.Scene(
-        place=place, state=state, entry="claude", command="workstream", told=told
-    )
+    scene = briefing.Scene(place=place, state=state, entry="claude", command=command, told=told)
     now = workstreams.get(store, workstream.id)
     return briefing.compose(store, now, receiver, scene, budget=budget, purpose=purpose)
 
@@ -565,19 +564,23 @@ def test_a_brought_draft_of_another_workstream_is_not_asked_for_again(
     assert compose(store, workstream, claude, place) is None
 
 
+@pytest.mark.parametrize("command", ["workstream", f"/opt/{'x' * 200}/workstream"])
 @pytest.mark.parametrize("budget", [800, 1000, 2000, 9000])
 def test_the_one_command_is_whole_whatever_the_budget(
-    store: Store, workstream: Workstream, place: Place, shown: Shown, budget: int
+    store: Store, workstream: Workstream, place: Place, budget: int, command: str
 ) -> None:
-    apply(store, shown.codex, [event(n, f"request {n}.py " + "x" * 300) for n in range(1, 30)])
-    composed = due(store, workstream, shown.claude, place, budget=budget)
+    codex, claude = link(store, workstream), link(store, workstream, "native-2", harness="claude")
+    here = hand_off(store, workstream, place, objective="Fix parser and more " * 20)
+    deliver(store, start_run(store, workstream), due(store, workstream, claude, place), claude, 1)
+    apply(store, codex, [event(n, f"request {n}.py " + "x" * 300) for n in range(1, 30)])
+    composed = due(store, workstream, claude, place, budget=budget, command=command)
     assert composed.bytes <= budget
     assert (
-        "workstream handoff acknowledge r1 accepted --confirmed"
+        f"{command} handoff acknowledge r1 accepted --confirmed"
         " live_state,capability,authorization (or: needs_clarification | declined, with --message"
         " WHY)\n" in composed.text
     )
-    assert composed.handoff == head_digest(shown.here)
+    assert composed.handoff == head_digest(here)
 
 
 @pytest.mark.parametrize("status", [ReceiptStatus.NEEDS_CLARIFICATION, ReceiptStatus.DECLINED])
