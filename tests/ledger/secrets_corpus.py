@@ -274,7 +274,7 @@ CONTEXTS: list[Case] = [
     ("key", 'run("--api-key", "', PLAIN, '")'),
     ("password", "machine example.org login bob password ", "hunter", "\n"),
     ("password", "machine h\n  login bob\n  password ", "hunter", "\n"),
-    ("token", "//registry.npmjs.org/:_authToken=", UUID, "\n"),
+    ("token", "//registry.example.org/:_authToken=", UUID, "\n"),
     ("registry-auth", '{"auths": {"h": {"auth": "', "Ym9iOmh1bnRlcjI=", '"}}}'),
     ("registry-auth", "_auth=", "Ym9iOmh1bnRlcjI=", "\n"),
     ("token", "users:\n- user:\n    token: ", PLAIN, "\n"),
