@@ -63,7 +63,7 @@ def test_a_killed_receiver_is_told_again_or_asked_again(
     process = stage.start(*ASK[harness], "say: never", env=slow_start(stage, harness))
     killed(process, pid_in(stage.root / "slow" / "pid"), victim)
     if victim == "harness":  # else the next run finishes what was cut off
-        assert stands(shown(stage, "r1")) == (None, "open", "not_expected")
+        assert stands(shown(stage, "r1")) == ("failed", "open", "not_expected")
     assert turns.turns == []
 
     # Killed after it saw it, before it answered.
