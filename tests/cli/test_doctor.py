@@ -239,8 +239,13 @@ def test_a_program_that_does_not_answer_is_told(desk: Desk, tmp_path: Path) -> N
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     program.chmod(0o755)
-    found = doctor(desk, PATH=f"{tmp_path}:{desk.env['PATH']}")["harness_not_found"]
-    assert "--version" in found["sentence"]
+    answer = desk.run("doctor", "--json", env={"PATH": f"{tmp_path}:{desk.env['PATH']}"})
+    told = {
+        finding["about"]: finding["sentence"]
+        for finding in json.loads(answer.out)["data"]["findings"]
+        if finding["code"] == "harness_not_found"
+    }
+    assert "--version" in told["codex"]
 
 
 def test_the_human_form_ends_with_what_matters_most(desk: Desk) -> None:
