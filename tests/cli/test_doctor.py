@@ -242,7 +242,7 @@ def test_a_program_that_does_not_answer_is_told(desk: Desk, tmp_path: Path) -> N
     answer = desk.run("doctor", "--json", env={"PATH": f"{tmp_path}:{desk.env['PATH']}"})
     told = {
         finding["about"]: finding["sentence"]
-        for finding in json.loads(answer.out)["data"]["findings"]
+        for finding in answer.envelope["data"]["findings"]
         if finding["code"] == "harness_not_found"
     }
     assert "--version" in told["codex"]
